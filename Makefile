@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make               build into build/ (V=1 shows whole command lines)
+# sudo make check    install what is missing, build, test
+# sudo make demo     install what is missing, build, make real programs faster
+# make bench-NAME    measurements, see docs/benchmarks.md
+#
+# Each folder's own NAME.mk says what is built from it.
+
+BUILD ?= build
+O := $(BUILD)/obj
+
+CC := gcc
+CXX := g++
+CLANG := clang-19
+BPFTOOL := bpftool
+LLVM_CONFIG := llvm-config-19
+PKG_CONFIG := pkg-config
+
+ifeq ($(V),1)
+Q :=
+msg :=
+else
+Q := @
+msg = @printf '  %-8s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))';
+MAKEFLAGS += --no-print-directory
+endif
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
+	    -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wvla -Wundef
+CPPFLAGS := -D_GNU_SOURCE -Iuser/include -Ibpf
+CFLAGS := -std=gnu11 -O2 -g -fno-strict-aliasing -fstack-protector-strong $(WARNINGS)
+LDFLAGS := -Wl,-z,relro,-z,now -Wl,--as-needed
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+
+ALL :=
+DEPS :=
+
+include user/user.mk
+include bpf/bpf.mk
+include optimizer/optimizer.mk
+include tools/tools.mk
+include selftests/selftests.mk
+
+.PHONY: all clean check demo bench
+all: $(ALL)
+
+$(O)/%.o: %.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_$(firstword $(subst /, ,$*))) $(CFLAGS) -MMD -MP -c $< -o $@
+
+-include $(shell test -d $(O) && find $(O) -name '*.d')
+
+clean:
+	$(Q)rm -rf $(BUILD)
+
+check:
+	$(Q)tools/install-deps.sh
+	$(Q)$(MAKE) all tests
+	$(Q)selftests/run.sh
+
+demo:
+	$(Q)tools/install-deps.sh
+	$(Q)$(MAKE) all
+	$(Q)selftests/bench/demo.sh

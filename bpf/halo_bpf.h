@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+#ifndef HALO_BPF_H
+#define HALO_BPF_H
+
+/*
+ * Keys, values and records that the BPF programs and the daemon share: constants, enums, structs,
+ * no function. Map names have at most 15 characters; structs have names and no holes, so that
+ * bpftool map dump reads well.
+ */
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+/*
+ * exe_id: a small number that the daemon gives an enrolled binary; 0 is "not enrolled". Frames are
+ * packed into one word: offset in the low 40 bits, exe_id above, HALO_FRAME_ARENA set when the offset
+ * is one in the binary's arena file instead of in the binary itself.
+ */
+#define HALO_OFF_BITS	 40
+#define HALO_OFF_MASK	 ((1ULL << HALO_OFF_BITS) - 1)
+#define HALO_FRAME_ARENA (1ULL << 63)
+
+#define HALO_MAX_FRAMES	 24    /* deeper frames are cut off: halo_ctx_key.cut is set */
+#define HALO_MAX_EXES	 1024  /* enrolled binaries; more are refused at enrollment */
+#define HALO_MAX_PROCS	 4096  /* enrolled processes; more rise HALO_STAT_PROC_FULL */
+#define HALO_MAX_CTXS	 16384 /* contexts per generation; more rise HALO_STAT_CTX_FULL */
+#define HALO_MAX_INODES	 8192  /* remembered executables, least recently used go */
+#define HALO_MAX_FAMILIES 256  /* families under audit at a time */
+#define HALO_PATH_MAX	 128
+
+struct halo_build_id {
+	__u32 len;
+	__u8 id[20];
+};
+
+/* halo_enrolled: struct halo_build_id → struct halo_enrollment */
+struct halo_enrollment {
+	__u32 exe_id;
+	__u32 reserved;
+};
+
+/* halo_exe: exe_id (__u32) → struct halo_exe_info */
+struct halo_exe_info {
+	struct halo_build_id build_id;
+	__u64 text_vaddr; /* of the executable PT_LOAD with the lowest address, as mm->start_code has it */
+	__u64 text_off;	  /* its file offset */
+	char path[HALO_PATH_MAX];
+};
+
+/* halo_inode: struct halo_inode_key → exe_id (__u32), 0: looked at, not enrolled */
+struct halo_inode_key {
+	__u64 dev; /* as in the kernel: super_block.s_dev */
+	__u64 ino;
+};
+
+/* halo_proc: thread group id (__u32) → struct halo_proc */
+struct halo_proc {
+	__u32 exe_id;
+	__u32 family;	      /* whose slots it shares; 0: not attached */
+	__u64 start_ns;	      /* task->start_boottime: tells a reused pid */
+	__u64 text_start_addr; /* executable code of the main binary: [start, end) */
+	__u64 text_end_addr;
+	__u64 text_off;		/* file offset at text_start_addr */
+	__u64 arena_start_addr; /* 0, 0: none */
+	__u64 arena_end_addr;
+};
+
+enum halo_ctx_quality {
+	HALO_CTX_LEAF = 1, /* the sampled address alone is certain */
+	HALO_CTX_FP = 2,   /* callers found by frame pointers: wrong where code has none */
+};
+
+/* halo_ctx_a, halo_ctx_b: struct halo_ctx_key → struct halo_ctx_val, one per generation */
+struct halo_ctx_key {
+	__u32 exe_id;
+	__u8 quality; /* enum halo_ctx_quality */
+	__u8 nr;      /* frames used */
+	__u8 cut;     /* 1: the stack went on */
+	__u8 reserved;
+	__u64 frame[HALO_MAX_FRAMES]; /* leaf first; callers are return addresses; 0: outside */
+};
+
+struct halo_ctx_val {
+	__u64 count;
+};
+
+/* halo_stats: per-CPU array of __u64, one per kind. Append only. */
+#define HALO_STATS(X)                                                                              \
+	X(TICKS, "ticks", "timer or counter events handled")                                       \
+	X(SAMPLES, "samples", "samples of enrolled programs")                                      \
+	X(KERNEL, "kernel", "samples of enrolled programs inside the kernel (of those above)")     \
+	X(OUTSIDE, "outside", "samples outside of the program's own code (of those above)")        \
+	X(CTX_FULL, "ctx_full", "samples lost: context table full")                                \
+	X(CTX_BUSY, "ctx_busy", "samples lost: nested or contended update")                        \
+	X(PROC_FULL, "proc_full", "processes not followed: process table full")                    \
+	X(EVENT_LOST, "event_lost", "events lost: ring buffer full")                               \
+	X(STALE_PID, "stale_pid", "samples dropped: pid reused")
+
+enum halo_stat {
+#define HALO_STAT_ENUM(name, key, text) HALO_STAT_##name,
+	HALO_STATS(HALO_STAT_ENUM)
+#undef HALO_STAT_ENUM
+	HALO_STAT_MAX
+};
+
+/* halo_events: ring buffer of struct halo_event */
+enum halo_event_kind {
+	HALO_EVENT_EXEC = 1, /* an enrolled binary was executed; halo_proc has its entry */
+	HALO_EVENT_LOOK,     /* an executable not seen before was executed: read its build-id */
+	HALO_EVENT_FORK,     /* child of an enrolled process; halo_proc has its entry */
+	HALO_EVENT_EXIT,     /* the last thread of an enrolled process is gone, or it executed another */
+};
+
+struct halo_event {
+	__u32 kind; /* enum halo_event_kind */
+	__u32 tgid;
+	__u32 parent; /* FORK: thread group id of the parent */
+	__u32 exe_id;
+	__u32 code; /* EXIT: exit_code as wait(2) has it */
+	__u32 reserved;
+	__u64 start_ns;
+	__u64 rip_addr; /* EXIT by signal: user instruction pointer, if known */
+	struct halo_inode_key inode;
+};
+
+/* halo_cost: family (__u32) → struct halo_cost: exact on-CPU time while an audit lasts */
+struct halo_cost {
+	__u64 arm;	 /* the arm whose turn it is */
+	__u64 ns[8];	 /* on-CPU time of the family per arm */
+};
+
+/* Argument of the SEC("syscall") program halo_cost_switch. */
+struct halo_cost_args {
+	__u32 family;
+	__u32 arm;   /* in: the arm that begins now */
+	__u64 ns[8]; /* out: totals per arm up to now */
+};
+
+#endif

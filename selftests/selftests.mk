@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Everything that the tests need beyond the programs themselves.
+.PHONY: tests
+TESTS :=
+
+# cmocka unit tests: selftests/unit/NAME_test.c, linked with all of the daemon but main().
+UNIT_SRC := $(wildcard selftests/unit/*_test.c)
+UNIT_BIN := $(UNIT_SRC:selftests/unit/%.c=$(BUILD)/selftests/unit/%)
+CPPFLAGS_selftests := -Iuser -I$(BUILD)/bpf
+
+$(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_BPF_LIBS) -lcmocka -o $@
+
+TESTS += $(UNIT_BIN)
+tests: $(TESTS)

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Install through apt-get the packages that building, testing and the demo need and that are missing.
+set -euo pipefail
+
+packages=(
+	bpftool clang-19 dpkg-dev g++ gcc jq libbpf-dev libcap-dev libclang-rt-19-dev
+	libcmocka-dev libelf-dev libjson-c-dev libmd-dev libseccomp-dev libzstd-dev lld-19
+	llvm-19-dev make pkgconf zlib1g-dev
+)
+
+missing=()
+for package in "${packages[@]}"; do
+	state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+	[ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "Error: packages are missing: ${missing[*]}" >&2
+	echo "  remedy: run this as root (sudo $0)" >&2
+	exit 1
+fi
+echo "Installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_DAEMON_ATTACH_H
+#define HALO_DAEMON_ATTACH_H
+
+/*
+ * Memory that the daemon shares with programs, and how a program comes to map it.
+ *
+ *   store    the daemon's own tmpfs (mode 0700, mounted exec) and a detached read-only clone of it
+ *   arena    one file per binary: code images, read-execute in every process of it
+ *   family   one slots file and one counters file for a process and its forked children
+ */
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <halo/attach.h>
+
+#include "../lib/err.h"
+#include "../lib/prepared.h"
+
+struct halo_store;
+struct halo_arena;
+struct halo_family;
+
+/* Mount (or find) the tmpfs at @dir, an absolute path that only root can reach. */
+int halo_store__open(const char *dir, struct halo_store **out, struct halo_err *err);
+/* Unmounts when @unmount; else leaves all for a later daemon. */
+void halo_store__close(struct halo_store *store, bool unmount);
+
+/* The arena of the binary with content hash @hash; its file is made if need be. */
+int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct halo_arena **out,
+		     struct halo_err *err);
+void halo_arena__close(struct halo_arena *arena);
+/* Bytes in use; the next image goes at halo_arena__next(), page-aligned. */
+uint64_t halo_arena__next(const struct halo_arena *arena);
+/*
+ * Copy @len bytes to offset @off (at or past next) and publish them to all processes. -ENOSPC: the
+ * arena is full. Never overwrites what is published.
+ */
+int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
+		      struct halo_err *err);
+
+/* What the kernel says of a process: where its main binary lies. */
+struct halo_layout {
+	uint64_t bias;	      /* load address - link-time address */
+	uint64_t text_start, text_end, text_off; /* executable mapping of the main binary */
+	uint64_t start_ns;    /* start time since boot, as in /proc/PID/stat, in ns (10 ms steps) */
+	uid_t uid;
+};
+/* Read /proc/PID/maps, stat and status and check them against @p. */
+int halo_layout__read(pid_t pid, const struct halo_prepared *p, struct halo_layout *out,
+		      struct halo_err *err);
+
+/* Make the files of a new family for a process that lies at @layout. @id is never reused. */
+int halo_family__create(struct halo_store *store, uint32_t id, const struct halo_prepared *p,
+			const struct halo_layout *layout, struct halo_family **out,
+			struct halo_err *err);
+/* Frees the daemon's side; processes that have the files mapped keep them. */
+void halo_family__free(struct halo_family *f);
+
+/* One aligned 8-byte store: the function whose slot is at link-time address @slot goes to @vaddr. */
+void halo_family__set_slot(struct halo_family *f, uint64_t slot, int64_t vaddr);
+/* Back to the function's own code. */
+void halo_family__reset_slot(struct halo_family *f, const struct halo_func *func);
+int64_t halo_family__get_slot(const struct halo_family *f, uint64_t slot);
+/* Set word @index of the data pages to @value, an absolute run-time value. */
+void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t value);
+uint64_t halo_family__bias(const struct halo_family *f);
+
+/* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1), and set it to zero. */
+uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm);
+void halo_family__clear_entries(struct halo_family *f, unsigned int arm);
+
+/*
+ * Counting entry: code that counts one entry for @arm on the CPU it runs on and jumps to
+ * @target (link-time address). Writes at most HALO_COUNT_ENTRY_SIZE bytes for link-time address
+ * @at into @buf and returns their number. The data words that it reads (counter base of the arm)
+ * are word HALO_DATA_ARM0 + arm of the data pages, which halo_family__create() has filled in.
+ * @rseq_offset: of struct rseq from the thread pointer, 0 if the program has none (then counts are
+ * kept by thread pointer, with a lock prefix). Clobbers r11 and flags only.
+ */
+#define HALO_COUNT_ENTRY_SIZE 64
+#define HALO_DATA_ARM0	      0 /* words 0 … HALO_ARMS - 1 of the data pages */
+int halo_count_entry__emit(uint8_t *buf, int64_t at, int64_t target, uint64_t slots_begin,
+			   unsigned int arm, int64_t rseq_offset);
+/* __rseq_offset of the process's C library, 0 when it has none or can't be read. */
+int64_t halo_rseq__offset(pid_t pid);
+
+/* Fill in the offer for a process, and its descriptors (owned by the caller). */
+int halo_family__offer(struct halo_family *f, struct halo_arena *arena, struct halo_offer *offer,
+		       int fds[HALO_MAP_COUNT], struct halo_err *err);
+
+/*
+ * Attach a running process by ptrace of one thread, from a helper process. Returns after it is
+ * done or refused; the reason for a refusal (another tracer, seccomp, vfork, a namespace…) is in
+ * @err. @stopped_us: how long the thread was stopped.
+ */
+int halo_inject__attach(pid_t pid, const struct halo_prepared *p, const struct halo_layout *layout,
+			struct halo_family *f, struct halo_arena *arena, unsigned int *stopped_us,
+			struct halo_err *err);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_PREPARED_H
+#define HALO_PREPARED_H
+
+/*
+ * What halo-cc leaves in a program: tables in non-allocated sections, which the linker relocates
+ * and concatenates. They are written by tools/prepare/, read by user/lib/prepared.c.
+ *
+ *   .halo.unit  one struct halo_unit_row per translation unit
+ *   .halo.bc    the units' bitcode as it was before any optimization, zstd frames
+ *   .halo.func  one struct halo_func_row per defined function
+ *   .halo.var   one struct halo_var_row per defined variable that keeps state or has an address
+ *   .halo.str   NUL-terminated names (mergeable strings)
+ *   .halo.stub  one struct halo_stub_row, from the begin object
+ *   halo_slots  allocated, whole pages: HALO_DATA_PAGES of data words, then one slot per
+ *               redirectable function
+ *
+ * A row of a COMDAT member is in that member's section group, so only the surviving copy has one. A
+ * row whose function or variable was dropped by --gc-sections has address 0. All addresses are
+ * link-time virtual addresses. All fields are little-endian. No padding.
+ */
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+#endif
+
+#define HALO_FORMAT_VERSION 1
+#define HALO_UNIT_MAGIC	    0x3154494e554f4c48ULL /* "HLOUNIT1" */
+#define HALO_STUB_MAGIC	    0x3142555453304c48ULL
+
+#define HALO_SEC_UNIT  ".halo.unit"
+#define HALO_SEC_BC    ".halo.bc"
+#define HALO_SEC_FUNC  ".halo.func"
+#define HALO_SEC_VAR   ".halo.var"
+#define HALO_SEC_STR   ".halo.str"
+#define HALO_SEC_STUB  ".halo.stub"
+#define HALO_SEC_SLOTS "halo_slots"
+
+/*
+ * A redirectable function begins with one indirect jump through its slot ("jmp *slot(%rip)", after
+ * an endbr64 where the unit has IBT), padded to HALO_ENTRY_SIZE bytes; its own code follows. The
+ * slot's initial value is function + HALO_ENTRY_SIZE.
+ */
+#define HALO_ENTRY_SIZE 16
+
+/* Words of an image that depend on the process live in the first pages of halo_slots. */
+#define HALO_DATA_PAGES 2
+
+#ifndef __ASSEMBLER__
+
+enum halo_unit_flag {
+	HALO_UNIT_O0 = 1 << 0, /* compiled at -O0: libcalls must not be simplified */
+};
+
+struct halo_unit_row {
+	uint64_t magic;	   /* HALO_UNIT_MAGIC */
+	uint64_t id;	   /* hash of the unit's bitcode and source name */
+	uint64_t bc;	   /* offset in .halo.bc */
+	uint64_t bc_size;  /* bytes, compressed */
+	uint64_t raw_size; /* bytes, uncompressed */
+	uint32_t name;	   /* source file, offset in .halo.str */
+	uint32_t flags;	   /* enum halo_unit_flag */
+	uint16_t version;  /* HALO_FORMAT_VERSION */
+	uint16_t llvm;	   /* major version of the bitcode's writer */
+	uint32_t reserved;
+};
+
+/* Why a function has no slot; HALO_REDIRECTABLE when it has one. Append only. */
+#define HALO_REASONS(X)                                                                            \
+	X(REDIRECTABLE, "redirectable")                                                            \
+	X(MAIN, "main is entered once")                                                            \
+	X(SMALL, "small, and has no loop")                                                         \
+	X(NAKED, "naked")                                                                          \
+	X(RETURNS_TWICE, "returns twice")                                                          \
+	X(NORETURN, "never returns")                                                               \
+	X(SECTION, "placed in a section of its own by the source")                                 \
+	X(ABI_CHANGED, "the compiler changed its signature")                                       \
+	X(VARARG_LOCAL, "local and variadic")                                                      \
+	X(SANITIZED, "the build has instrumentation that depends on entries")                      \
+	X(PROLOGUE, "has prologue data or patchable entries already")                              \
+	X(STARTUP, "runs only at start or exit")
+
+enum halo_reason {
+#define HALO_REASON_ENUM(name, text) HALO_##name,
+	HALO_REASONS(HALO_REASON_ENUM)
+#undef HALO_REASON_ENUM
+	HALO_REASON_MAX
+};
+
+enum halo_func_flag {
+	HALO_FUNC_LOCAL = 1 << 0,	/* internal linkage */
+	HALO_FUNC_ABI_CHANGED = 1 << 1, /* can't be called as the bitcode declares it */
+	HALO_FUNC_IBT = 1 << 2,		/* entry begins with endbr64 */
+};
+
+struct halo_func_row {
+	uint64_t addr; /* of the entry; 0: dropped by the linker */
+	uint64_t slot; /* address of the slot; 0: none */
+	uint64_t unit; /* halo_unit_row.id */
+	uint32_t name; /* symbol name as in the bitcode, offset in .halo.str */
+	uint16_t flags;
+	uint16_t reason; /* enum halo_reason */
+};
+
+enum halo_var_flag {
+	HALO_VAR_LOCAL = 1 << 0,
+	HALO_VAR_TLS = 1 << 1,	 /* addr is the offset in the module's TLS block (DTPOFF) */
+	HALO_VAR_CONST = 1 << 2, /* constant in the bitcode */
+};
+
+struct halo_var_row {
+	uint64_t addr; /* 0: dropped by the linker (not for TLS) */
+	uint64_t size;
+	uint64_t unit;
+	uint32_t name;
+	uint32_t flags;
+};
+
+/* From user/stub/begin.S; all are addresses. */
+struct halo_stub_row {
+	uint64_t magic;	      /* HALO_STUB_MAGIC */
+	uint64_t version;     /* HALO_FORMAT_VERSION */
+	uint64_t slots_begin; /* page-aligned; data pages first */
+	uint64_t slots_end;   /* page-aligned, exclusive */
+	uint64_t scratch;     /* HALO_SCRATCH_SIZE writable bytes for an attaching daemon */
+	uint64_t syscall;     /* address of a "syscall; int3" pair */
+	uint64_t reserved[2];
+};
+
+#define HALO_SCRATCH_SIZE 1024
+
+_Static_assert(sizeof(struct halo_unit_row) == 56, "packed by hand");
+_Static_assert(sizeof(struct halo_func_row) == 32, "packed by hand");
+_Static_assert(sizeof(struct halo_var_row) == 32, "packed by hand");
+_Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
+
+#endif /* __ASSEMBLER__ */
+
+/*
+ * Where a process's arena lies: at a fixed distance from the load bias (load address - link
+ * address), so that one image fits all processes of a binary. Position-independent executables have
+ * it 1 GiB below, clear of brk; fixed ones, which have nothing below, 1 GiB above.
+ */
+#define HALO_ARENA_PIC	 (-(1LL << 30))
+#define HALO_ARENA_FIXED (1LL << 30)
+#define HALO_ARENA_SIZE	 (64ULL << 20)
+
+/* Directly behind the arena: counters, read-write in the program and in the daemon. */
+#define HALO_COUNTERS_SIZE (1ULL << 20)
+#define HALO_ARM_STRIDE	   64ULL	  /* bytes per CPU: one cache line */
+#define HALO_ARM_CPUS	   256ULL	  /* CPU numbers are taken modulo this */
+#define HALO_ARM_SIZE	   (HALO_ARM_STRIDE * HALO_ARM_CPUS)
+#define HALO_ARMS	   (HALO_COUNTERS_SIZE / HALO_ARM_SIZE)
+
+/* Images are linked this much higher than they run, since linkers take no negative addresses. */
+#define HALO_LINK_BIAS (1LL << 32)
+
+#endif

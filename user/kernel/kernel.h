@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_KERNEL_H
+#define HALO_KERNEL_H
+
+/*
+ * The kernel half as the daemon sees it: loads and pins the BPF programs and maps, samples enrolled
+ * binaries, tells of their processes, and keeps the exact on-CPU time of a family under audit.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <halo_bpf.h>
+
+#include "../lib/err.h"
+#include "../lib/prepared.h"
+
+#define HALO_PIN_DIR "/sys/fs/bpf/halo"
+
+struct halo_kernel;
+
+struct halo_kernel_opts {
+	unsigned int rate_hz; /* samples per CPU and second, a prime; 0: the default, 199 */
+	bool no_pin;	      /* tests: leave /sys/fs/bpf alone */
+};
+
+/* Called for each event, in order. */
+typedef void (*halo_event_fn)(void *ctx, const struct halo_event *event);
+/* Called for each context with its count since the last drain. */
+typedef void (*halo_drain_fn)(void *ctx, const struct halo_ctx_key *key, uint64_t count);
+
+/* Load, pin, attach. Errors say which feature is missing and what that costs. */
+int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_event, void *ctx,
+		      struct halo_kernel **out, struct halo_err *err);
+/* Detach, unpin, free. */
+void halo_kernel__close(struct halo_kernel *k);
+
+/* The sampling tier in use ("cycles", "cpu-clock", …) and, in words, why not a better one. */
+const char *halo_kernel__tier(const struct halo_kernel *k);
+const char *halo_kernel__tier_reason(const struct halo_kernel *k);
+
+/* A descriptor that polls readable when events wait, and the call that delivers them. */
+int halo_kernel__event_fd(const struct halo_kernel *k);
+int halo_kernel__poll(struct halo_kernel *k);
+
+int halo_kernel__enroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_prepared *p,
+			const char *path, struct halo_err *err);
+int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id);
+/* Remember what an executable file is, so that its next exec needs no look. exe_id 0: nothing. */
+int halo_kernel__know_inode(struct halo_kernel *k, int fd, uint32_t exe_id);
+
+int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc);
+int halo_kernel__get_proc(struct halo_kernel *k, uint32_t tgid, struct halo_proc *proc);
+int halo_kernel__del_proc(struct halo_kernel *k, uint32_t tgid);
+
+/* Switch generations and hand over, then clear, all that the old one holds. */
+int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx);
+
+/* Totals over all CPUs, by enum halo_stat. */
+int halo_kernel__stats(struct halo_kernel *k, uint64_t stats[HALO_STAT_MAX]);
+
+/*
+ * Exact on-CPU time of a family. begin: start keeping it, with @arm first. switch: time up to now
+ * goes to the arm that was running, and @arm begins; totals so far come back in @ns. end: stop.
+ */
+int halo_kernel__cost_begin(struct halo_kernel *k, uint32_t family, uint32_t arm);
+int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t arm, uint64_t ns[8]);
+void halo_kernel__cost_end(struct halo_kernel *k, uint32_t family);
+
+/* One row of the feature table, for doctor. */
+struct halo_feature {
+	const char *name;
+	const char *since;   /* kernel version, for people only; nothing is decided by it */
+	bool required;
+	const char *without; /* what is lost where it is missing */
+	int (*probe)(char *detail, size_t size); /* 1: there, 0: not, with the reason in @detail */
+};
+
+extern const struct halo_feature halo_features[];
+extern const size_t halo_features_count;
+
+#endif
