@@ -31,7 +31,7 @@ struct halo_audit_target {
 struct halo_audit_opts {
 	uint64_t block_ns;     /* shortest window; 0: 10 ms */
 	uint64_t min_entries;  /* a window goes on until it holds as many; 0: 1 */
-	unsigned int min_pairs; /* no verdict before; 0: 8 */
+	unsigned int min_pairs; /* no verdict before; 0: 8; 6 at least */
 	unsigned int max_pairs; /* then "no difference"; 0: 400 */
 	uint64_t max_ns;       /* longest audit; 0: 60 s */
 	uint64_t entry_timeout_ns; /* no entry for as long: "no entries"; 0: 3 s */
@@ -51,8 +51,8 @@ enum halo_verdict {
 
 struct halo_audit_result {
 	enum halo_verdict verdict;
-	double speedup;	  /* old cost / new cost, median over pairs */
-	double low, high; /* 95 % interval of it */
+	double speedup;	  /* old cost / new cost, median over pairs; 0 with no pair */
+	double low, high; /* 95 % interval of it; both 0 with fewer than 6 pairs */
 	unsigned int pairs;
 	double seconds;
 	double ns_per_entry[2]; /* by arm */
@@ -61,6 +61,7 @@ struct halo_audit_result {
 
 struct halo_audit;
 
+/* Copies @opts and @target. NULL: no memory. */
 struct halo_audit *halo_audit__new(const struct halo_audit_opts *opts,
 				   const struct halo_audit_target *target, uint64_t now_ns);
 void halo_audit__free(struct halo_audit *a);

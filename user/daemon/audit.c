@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/random.h>
+
+#include "audit.h"
+#include "audit_stats.h"
+
+#define MSEC 1000000ULL
+#define SEC  1000000000ULL
+
+/* How long to wait between two looks at a counter. */
+#define POLL_MIN (MSEC / 5)
+#define POLL_MAX (2 * MSEC)
+/* Looks per window while windows are long: an edge is then found within 1/256 of the window. */
+#define POLLS_PER_WINDOW 256
+
+/* With fewer pairs the median has no 95 % interval. */
+#define LEAST_PAIRS 6
+
+enum phase {
+	PHASE_EDGE, /* the slot was switched; waiting for the first entry */
+	PHASE_FILL, /* the window is open */
+};
+
+struct block {
+	enum halo_audit_arm arm;
+	uint64_t entries; /* of its arm, when the slot was switched to it */
+	uint64_t ns;	  /* cost of its arm, when the window was opened */
+	uint64_t opened_at;
+};
+
+struct window {
+	uint64_t ns, entries; /* 0: to be discarded */
+};
+
+struct halo_audit {
+	struct halo_audit_opts opts;
+	struct halo_audit_target target;
+	struct halo_audit_stats stats;
+	uint64_t random; /* state of the generator */
+
+	enum phase phase;
+	struct block block, previous;
+	unsigned int blocks;   /* begun so far; blocks 2i - 1 and 2i make pair i */
+	bool first_is_new;     /* order of the pair under way */
+	struct window pair[2]; /* of the pair under way, by arm */
+	uint64_t poll_ns;
+	uint64_t seen_entries; /* when last looked at */
+	uint64_t progress_at;  /* when they last grew */
+
+	uint64_t started_at, now;
+	struct window total[2]; /* over all pairs, by arm */
+	enum halo_verdict verdict;
+	char reason[200];
+};
+
+static void set_defaults(struct halo_audit_opts *o)
+{
+	if (!o->block_ns)
+		o->block_ns = 10 * MSEC;
+	if (!o->min_entries)
+		o->min_entries = 1;
+	if (!o->min_pairs)
+		o->min_pairs = 8;
+	if (o->min_pairs < LEAST_PAIRS)
+		o->min_pairs = LEAST_PAIRS;
+	if (!o->max_pairs)
+		o->max_pairs = 400;
+	if (o->max_pairs < o->min_pairs)
+		o->max_pairs = o->min_pairs;
+	if (!o->max_ns)
+		o->max_ns = 60 * SEC;
+	if (!o->entry_timeout_ns)
+		o->entry_timeout_ns = 3 * SEC;
+	if (o->alpha == 0.0)
+		o->alpha = 0.01;
+	if (o->min_effect == 0.0)
+		o->min_effect = 0.01;
+}
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+__attribute__((format(printf, 3, 4))) static void conclude(struct halo_audit *a,
+							   enum halo_verdict verdict,
+							   const char *fmt, ...)
+{
+	va_list args;
+
+	a->verdict = verdict;
+	va_start(args, fmt);
+	vsnprintf(a->reason, sizeof(a->reason), fmt, args);
+	va_end(args);
+}
+
+static uint64_t entries(const struct halo_audit *a, enum halo_audit_arm arm)
+{
+	return a->target.entries(a->target.ctx, arm);
+}
+
+/* The slot goes to the arm whose turn it is; the window opens with its first entry. */
+static void begin_block(struct halo_audit *a)
+{
+	bool second = a->blocks % 2;
+
+	if (!second)
+		a->first_is_new = next_random(&a->random) >> 63;
+	a->previous = a->block;
+	a->block.arm = a->first_is_new != second ? HALO_ARM_NEW : HALO_ARM_OLD;
+	a->block.entries = entries(a, a->block.arm);
+	if (a->blocks == 0 || a->block.arm != a->previous.arm)
+		a->target.run(a->target.ctx, a->block.arm);
+	a->blocks++;
+	a->phase = PHASE_EDGE;
+	a->seen_entries = a->block.entries;
+	a->progress_at = a->now;
+}
+
+/* Median and interval as ratios of costs. Without an interval both bounds are 0. */
+static void estimate(const struct halo_audit *a, double *speedup, double *low, double *high)
+{
+	const struct halo_audit_stats *s = &a->stats;
+
+	*speedup = s->pairs ? exp(halo_audit_stats__median(s)) : 0.0;
+	*low = *high = 0.0;
+	if (halo_audit_stats__interval(s, low, high)) {
+		*low = exp(*low);
+		*high = exp(*high);
+	}
+}
+
+static void decide(struct halo_audit *a)
+{
+	const struct halo_audit_opts *o = &a->opts;
+	double speedup, low, high, worth = 1.0 + o->min_effect;
+
+	if (a->stats.pairs < o->min_pairs)
+		return;
+	estimate(a, &speedup, &low, &high);
+	if (a->stats.better_peak >= 1.0 / o->alpha && speedup >= worth && low > 1.0)
+		conclude(a, HALO_AUDIT_BETTER,
+			 "%.3f times as fast (95 %% interval %.3f to %.3f) over %u pairs", speedup,
+			 low, high, a->stats.pairs);
+	else if (a->stats.worse_peak >= 1.0 / o->alpha && speedup <= 1.0 / worth && high < 1.0)
+		conclude(a, HALO_AUDIT_WORSE,
+			 "slower: %.3f times as fast (95 %% interval %.3f to %.3f) over %u pairs",
+			 speedup, low, high, a->stats.pairs);
+	else if (low > 1.0 / worth && high < worth)
+		conclude(a, HALO_AUDIT_NO_DIFFERENCE,
+			 "no difference of %.1f %% or more (95 %% interval %.3f to %.3f) over %u "
+			 "pairs",
+			 o->min_effect * 100, low, high, a->stats.pairs);
+	else if (a->stats.pairs >= o->max_pairs)
+		conclude(a, HALO_AUDIT_NO_DIFFERENCE,
+			 "no difference shown in %u pairs, the most allowed (95 %% interval %.3f "
+			 "to %.3f)",
+			 a->stats.pairs, low, high);
+}
+
+static uint64_t growth(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+static void end_pair(struct halo_audit *a)
+{
+	const struct window *w = a->pair;
+	double cost[2];
+
+	for (int arm = 0; arm < 2; arm++) {
+		if (!w[arm].ns || !w[arm].entries)
+			return;
+		cost[arm] = (double)w[arm].ns / (double)w[arm].entries;
+	}
+	for (int arm = 0; arm < 2; arm++) {
+		a->total[arm].ns += w[arm].ns;
+		a->total[arm].entries += w[arm].entries;
+	}
+	halo_audit_stats__add(&a->stats, log(cost[HALO_ARM_OLD] / cost[HALO_ARM_NEW]));
+	decide(a);
+}
+
+/*
+ * The first entry of a block: the previous block's window ends here and this one's begins. Entries
+ * are counted from the switch on but time from the moment an entry is seen, at both ends alike, so
+ * that the delay shifts a window and does not stretch it.
+ */
+static void cross_edge(struct halo_audit *a)
+{
+	struct block *b = &a->block, *p = &a->previous;
+	uint64_t ns[2], end;
+	int err;
+
+	err = a->target.cost(a->target.ctx, b->arm, ns);
+	if (err) {
+		conclude(a, HALO_AUDIT_FAILED, "the time spent can't be read: %s", strerror(-err));
+		return;
+	}
+	if (a->blocks > 1) {
+		end = p->arm == b->arm ? b->entries : entries(a, p->arm);
+		/* The counters are the program's to write: nothing says that they grow. */
+		a->pair[p->arm].ns = growth(p->ns, ns[p->arm]);
+		a->pair[p->arm].entries = growth(p->entries, end);
+		a->poll_ns = (a->now - p->opened_at) / POLLS_PER_WINDOW;
+		a->poll_ns = MIN(MAX(a->poll_ns, POLL_MIN), POLL_MAX);
+		if (a->blocks % 2)
+			end_pair(a);
+	}
+	b->ns = ns[b->arm];
+	b->opened_at = a->now;
+	a->phase = PHASE_FILL;
+}
+
+/* Whether @least entries came since the switch; gives up when none comes for too long. */
+static bool entered(struct halo_audit *a, uint64_t least)
+{
+	uint64_t count = entries(a, a->block.arm);
+
+	if (growth(a->block.entries, count) >= least)
+		return true;
+	if (count != a->seen_entries) {
+		a->seen_entries = count;
+		a->progress_at = a->now;
+	} else if (a->now - a->progress_at >= a->opts.entry_timeout_ns) {
+		conclude(a, HALO_AUDIT_NO_ENTRIES, "the function was not entered for %.1f s",
+			 (double)a->opts.entry_timeout_ns / SEC);
+	}
+	return false;
+}
+
+static uint64_t advance(struct halo_audit *a)
+{
+	uint64_t end;
+
+	if (a->blocks == 0)
+		begin_block(a);
+	if (a->phase == PHASE_EDGE) {
+		if (!entered(a, 1))
+			return a->now + a->poll_ns;
+		cross_edge(a);
+	}
+	end = a->block.opened_at + a->opts.block_ns;
+	if (a->now < end)
+		return end;
+	if (!entered(a, a->opts.min_entries))
+		return a->now + a->poll_ns;
+	begin_block(a);
+	return a->now + a->poll_ns;
+}
+
+enum halo_verdict halo_audit__step(struct halo_audit *a, uint64_t now_ns, uint64_t *next_ns)
+{
+	*next_ns = now_ns;
+	if (a->verdict != HALO_AUDIT_RUNNING)
+		return a->verdict;
+	a->now = MAX(a->now, now_ns);
+	*next_ns = advance(a);
+	if (a->verdict == HALO_AUDIT_RUNNING && a->now - a->started_at >= a->opts.max_ns)
+		conclude(a, HALO_AUDIT_NO_DIFFERENCE, "no difference shown in %.1f s (%u pairs)",
+			 (double)a->opts.max_ns / SEC, a->stats.pairs);
+	return a->verdict;
+}
+
+void halo_audit__result(const struct halo_audit *a, struct halo_audit_result *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->verdict = a->verdict;
+	estimate(a, &out->speedup, &out->low, &out->high);
+	out->pairs = a->stats.pairs;
+	out->seconds = (double)(a->now - a->started_at) / SEC;
+	for (int arm = 0; arm < 2; arm++) {
+		if (a->total[arm].entries)
+			out->ns_per_entry[arm] = (double)a->total[arm].ns /
+						 (double)a->total[arm].entries;
+	}
+	memcpy(out->reason, a->reason, sizeof(out->reason));
+}
+
+struct halo_audit *halo_audit__new(const struct halo_audit_opts *opts,
+				   const struct halo_audit_target *target, uint64_t now_ns)
+{
+	struct halo_audit *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->opts = *opts;
+	set_defaults(&a->opts);
+	a->target = *target;
+	a->random = a->opts.seed;
+	if (!a->random && getrandom(&a->random, sizeof(a->random), 0) != sizeof(a->random))
+		goto fail;
+	if (halo_audit_stats__init(&a->stats, a->opts.max_pairs))
+		goto fail;
+	a->poll_ns = POLL_MIN;
+	a->started_at = a->now = now_ns;
+	return a;
+fail:
+	free(a);
+	return NULL;
+}
+
+void halo_audit__free(struct halo_audit *a)
+{
+	if (!a)
+		return;
+	halo_audit_stats__free(&a->stats);
+	free(a);
+}
