@@ -23,20 +23,38 @@
 /* With fewer pairs the median has no 95 % interval. */
 #define LEAST_PAIRS 6
 
+/*
+ * From so many entries on, an entry cut by a window's edge matters less than how late the edge is
+ * noticed.
+ */
+#define MANY_ENTRIES 128
+
 enum phase {
 	PHASE_EDGE, /* the slot was switched; waiting for the first entry */
 	PHASE_FILL, /* the window is open */
 };
 
+/* What was read at one moment: on-CPU time of the family and entries of one arm. */
+struct reading {
+	uint64_t ns, entries;
+};
+
 struct block {
 	enum halo_audit_arm arm;
-	uint64_t entries; /* of its arm, when the slot was switched to it */
-	uint64_t ns;	  /* cost of its arm, when the window was opened */
+	uint64_t entries;      /* of its arm, when the slot was switched to it */
+	struct reading opened; /* at its first entry */
+	struct reading left;   /* when the slot was switched to the next block */
 	uint64_t opened_at;
 };
 
+/*
+ * The two ways to measure a block. Between the first entry and the switch away, all that runs is
+ * the arm's code, but the entries at both edges are cut. From the first entry to the first of the
+ * next block there are whole entries, but both edges are noticed late; entries are then counted
+ * from the switch on, so that the delay shifts a window and does not stretch it.
+ */
 struct window {
-	uint64_t ns, entries; /* 0: to be discarded */
+	struct reading inner, whole; /* 0: to be discarded */
 };
 
 struct halo_audit {
@@ -55,7 +73,7 @@ struct halo_audit {
 	uint64_t progress_at;  /* when they last grew */
 
 	uint64_t started_at, now;
-	struct window total[2]; /* over all pairs, by arm */
+	struct reading total[2]; /* over all pairs, by arm */
 	enum halo_verdict verdict;
 	char reason[200];
 };
@@ -111,21 +129,39 @@ static uint64_t entries(const struct halo_audit *a, enum halo_audit_arm arm)
 	return a->target.entries(a->target.ctx, arm);
 }
 
+/* Read the clocks; from now on time goes to @next. False: the audit has failed. */
+static bool read_ns(struct halo_audit *a, enum halo_audit_arm next, uint64_t *sum)
+{
+	uint64_t ns[2];
+	int err = a->target.cost(a->target.ctx, next, ns);
+
+	if (err) {
+		conclude(a, HALO_AUDIT_FAILED, "the time spent can't be read: %s", strerror(-err));
+		return false;
+	}
+	*sum = ns[0] + ns[1];
+	return true;
+}
+
 /* The slot goes to the arm whose turn it is; the window opens with its first entry. */
 static void begin_block(struct halo_audit *a)
 {
+	struct block *b = &a->block, *p = &a->previous;
 	bool second = a->blocks % 2;
 
 	if (!second)
 		a->first_is_new = next_random(&a->random) >> 63;
-	a->previous = a->block;
-	a->block.arm = a->first_is_new != second ? HALO_ARM_NEW : HALO_ARM_OLD;
-	a->block.entries = entries(a, a->block.arm);
-	if (a->blocks == 0 || a->block.arm != a->previous.arm)
-		a->target.run(a->target.ctx, a->block.arm);
+	*p = *b;
+	b->arm = a->first_is_new != second ? HALO_ARM_NEW : HALO_ARM_OLD;
+	if (!read_ns(a, b->arm, &p->left.ns))
+		return;
+	p->left.entries = entries(a, p->arm);
+	b->entries = entries(a, b->arm);
+	if (a->blocks == 0 || b->arm != p->arm)
+		a->target.run(a->target.ctx, b->arm);
 	a->blocks++;
 	a->phase = PHASE_EDGE;
-	a->seen_entries = a->block.entries;
+	a->seen_entries = b->entries;
 	a->progress_at = a->now;
 }
 
@@ -170,6 +206,7 @@ static void decide(struct halo_audit *a)
 			 a->stats.pairs, low, high);
 }
 
+/* The counters are the program's to write: nothing says that they grow. */
 static uint64_t growth(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
@@ -178,50 +215,53 @@ static uint64_t growth(uint64_t from, uint64_t to)
 static void end_pair(struct halo_audit *a)
 {
 	const struct window *w = a->pair;
+	bool many = MIN(w[0].inner.entries, w[1].inner.entries) >= MANY_ENTRIES;
+	struct reading used[2];
 	double cost[2];
 
 	for (int arm = 0; arm < 2; arm++) {
-		if (!w[arm].ns || !w[arm].entries)
+		used[arm] = many ? w[arm].inner : w[arm].whole;
+		if (!used[arm].ns || !used[arm].entries)
 			return;
-		cost[arm] = (double)w[arm].ns / (double)w[arm].entries;
+		cost[arm] = (double)used[arm].ns / (double)used[arm].entries;
 	}
 	for (int arm = 0; arm < 2; arm++) {
-		a->total[arm].ns += w[arm].ns;
-		a->total[arm].entries += w[arm].entries;
+		a->total[arm].ns += used[arm].ns;
+		a->total[arm].entries += used[arm].entries;
 	}
 	halo_audit_stats__add(&a->stats, log(cost[HALO_ARM_OLD] / cost[HALO_ARM_NEW]));
 	decide(a);
 }
 
-/*
- * The first entry of a block: the previous block's window ends here and this one's begins. Entries
- * are counted from the switch on but time from the moment an entry is seen, at both ends alike, so
- * that the delay shifts a window and does not stretch it.
- */
+/* The previous block's window ends at @ns. */
+static void close_window(struct halo_audit *a, uint64_t ns)
+{
+	const struct block *b = &a->block, *p = &a->previous;
+	struct window *w = &a->pair[p->arm];
+	uint64_t end = p->arm == b->arm ? b->entries : entries(a, p->arm);
+
+	w->inner.ns = growth(p->opened.ns, p->left.ns);
+	w->inner.entries = growth(p->opened.entries, p->left.entries);
+	w->whole.ns = growth(p->opened.ns, ns);
+	w->whole.entries = growth(p->entries, end);
+	a->poll_ns = (a->now - p->opened_at) / POLLS_PER_WINDOW;
+	a->poll_ns = MIN(MAX(a->poll_ns, POLL_MIN), POLL_MAX);
+	if (a->blocks % 2)
+		end_pair(a);
+}
+
+/* The first entry of a block. */
 static void cross_edge(struct halo_audit *a)
 {
-	struct block *b = &a->block, *p = &a->previous;
-	uint64_t ns[2], end;
-	int err;
+	struct block *b = &a->block;
 
-	err = a->target.cost(a->target.ctx, b->arm, ns);
-	if (err) {
-		conclude(a, HALO_AUDIT_FAILED, "the time spent can't be read: %s", strerror(-err));
+	if (!read_ns(a, b->arm, &b->opened.ns))
 		return;
-	}
-	if (a->blocks > 1) {
-		end = p->arm == b->arm ? b->entries : entries(a, p->arm);
-		/* The counters are the program's to write: nothing says that they grow. */
-		a->pair[p->arm].ns = growth(p->ns, ns[p->arm]);
-		a->pair[p->arm].entries = growth(p->entries, end);
-		a->poll_ns = (a->now - p->opened_at) / POLLS_PER_WINDOW;
-		a->poll_ns = MIN(MAX(a->poll_ns, POLL_MIN), POLL_MAX);
-		if (a->blocks % 2)
-			end_pair(a);
-	}
-	b->ns = ns[b->arm];
+	b->opened.entries = entries(a, b->arm);
 	b->opened_at = a->now;
 	a->phase = PHASE_FILL;
+	if (a->blocks > 1)
+		close_window(a, b->opened.ns);
 }
 
 /* Whether @least entries came since the switch; gives up when none comes for too long. */
