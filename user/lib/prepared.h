@@ -15,6 +15,9 @@
 #include "err.h"
 
 #define HALO_BUILD_ID_MAX 20
+#define HALO_FILE_MAX	  (1ULL << 30) /* larger files are refused: -EFBIG */
+#define HALO_BITCODE_MAX  (1ULL << 30) /* uncompressed, of one unit */
+#define HALO_LLVM_MAJOR	  19	       /* newer bitcode can't be read */
 
 struct halo_buildid {
 	uint32_t len; /* bytes; 0: the file has none */
@@ -39,9 +42,9 @@ struct halo_unit {
 struct halo_func {
 	const char *name;
 	uint64_t addr;
-	uint64_t size; /* bytes, entry included; from the symbol table, else up to the next function */
-	uint64_t slot; /* address, 0: none */
-	uint32_t unit; /* index in units */
+	uint64_t size;	 /* bytes, with the entry; without a symbol: up to the next function */
+	uint64_t slot;	 /* address, 0: none */
+	uint32_t unit;	 /* index in units */
 	uint16_t flags;	 /* enum halo_func_flag */
 	uint16_t reason; /* enum halo_reason */
 };
@@ -63,16 +66,30 @@ struct halo_symbol {
 	uint8_t bind;	  /* STB_* */
 	bool undefined;	  /* of another module: see got */
 	uint64_t got;	  /* address of its GOT word, 0: none */
-	bool got_is_lazy; /* a JUMP_SLOT: callable, but not the symbol's address before the first call */
+	bool got_is_lazy; /* callable, but holds the symbol's address only after the first call */
+};
+
+/* A section and where its bytes are in the file; data is NULL where it has none. */
+struct halo_section {
+	const char *name;
+	uint32_t type; /* SHT_* */
+	uint32_t link;
+	uint64_t flags; /* SHF_* */
+	const uint8_t *data;
+	size_t size;
 };
 
 struct halo_prepared {
 	int fd;
-	const uint8_t *map; /* the whole file, read-only */
+	/*
+	 * A private copy of the file, so that nobody can change or truncate it after it was checked.
+	 * Debug information may have become zeros.
+	 */
+	const uint8_t *map;
 	size_t map_size;
 	struct halo_buildid buildid;
-	bool pic; /* ET_DYN */
-	bool is_static; /* no PT_INTERP and no DT_NEEDED */
+	bool pic;	 /* ET_DYN */
+	bool is_static;	 /* no PT_INTERP and no DT_NEEDED */
 	bool is_library; /* ET_DYN without PT_INTERP and not static-pie */
 	struct halo_segment *segments;
 	size_t n_segments;
@@ -87,12 +104,17 @@ struct halo_prepared {
 	size_t n_vars;
 	struct halo_symbol *symbols; /* sorted by name */
 	size_t n_symbols;
+	bool bind_now; /* the dynamic linker fills in all GOT words at start */
+	struct halo_section *sections;
+	size_t n_sections;
+	uint32_t *funcs_by_name; /* indices, sorted by (name, unit) */
+	uint32_t *vars_by_name;
 };
 
 /*
  * Read the ELF file @fd (duplicated; the caller keeps its own). -ENOEXEC: not an x86-64 ELF
  * executable or library. -ENODATA: no .halo.* sections (built without halo-cc, or the sections were
- * removed). -EBADMSG: sections that contradict themselves or the file. *out is to be freed with
+ * removed). -EFBIG: too large. -EBADMSG: sections that contradict themselves or the file. *out is to be freed with
  * halo_prepared__free().
  */
 int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err);
@@ -123,8 +145,9 @@ static inline int64_t halo_prepared__arena(const struct halo_prepared *p)
 }
 
 /*
- * SHA-256 over the loaded segments' file contents and the .halo.* sections: the identity of a
- * binary. A build-id is only a name, which anyone can forge.
+ * SHA-256 over all that this reader takes from a file: program headers, the loaded segments' file
+ * contents, the .halo.* sections and the symbol tables (images are bound by them). It is the
+ * identity of a binary: a build-id is only a name, which anyone can forge.
  */
 int halo_prepared__hash(const struct halo_prepared *p, uint8_t hash[32], struct halo_err *err);
 
