@@ -18,17 +18,19 @@
  * packed into one word: offset in the low 40 bits, exe_id above, HALO_FRAME_ARENA set when the offset
  * is one in the binary's arena file instead of in the binary itself.
  */
-#define HALO_OFF_BITS	 40
-#define HALO_OFF_MASK	 ((1ULL << HALO_OFF_BITS) - 1)
-#define HALO_FRAME_ARENA (1ULL << 63)
+#define HALO_OFF_BITS	  40
+#define HALO_OFF_MASK	  ((1ULL << HALO_OFF_BITS) - 1)
+#define HALO_FRAME_ARENA  (1ULL << 63)
 
-#define HALO_MAX_FRAMES	 24    /* deeper frames are cut off: halo_ctx_key.cut is set */
-#define HALO_MAX_EXES	 1024  /* enrolled binaries; more are refused at enrollment */
-#define HALO_MAX_PROCS	 4096  /* enrolled processes; more rise HALO_STAT_PROC_FULL */
-#define HALO_MAX_CTXS	 16384 /* contexts per generation; more rise HALO_STAT_CTX_FULL */
-#define HALO_MAX_INODES	 8192  /* remembered executables, least recently used go */
-#define HALO_MAX_FAMILIES 256  /* families under audit at a time */
-#define HALO_PATH_MAX	 128
+#define HALO_MAX_FRAMES	  24	/* deeper frames are cut off: halo_ctx_key.cut is set */
+#define HALO_MAX_EXES	  1024	/* enrolled binaries; more are refused at enrollment */
+#define HALO_MAX_PROCS	  4096	/* enrolled processes; more rise HALO_STAT_PROC_FULL */
+#define HALO_MAX_CTXS	  16384 /* contexts per generation; more rise HALO_STAT_CTX_FULL */
+#define HALO_MAX_INODES	  8192	/* remembered executables, least recently used go */
+#define HALO_MAX_FAMILIES 256	/* families under audit at a time */
+#define HALO_MAX_CPUS	  1024	/* CPUs whose running slice an audit sees at once */
+#define HALO_MAX_ARMS	  8
+#define HALO_PATH_MAX	  128
 
 struct halo_build_id {
 	__u32 len;
@@ -45,21 +47,32 @@ struct halo_enrollment {
 struct halo_exe_info {
 	struct halo_build_id build_id;
 	__u64 text_vaddr; /* of the executable PT_LOAD with the lowest address, as mm->start_code has it */
-	__u64 text_off;	  /* its file offset */
+	__u64 text_off;	 /* its file offset */
+	__u64 text_size; /* bytes in the file; code of further segments is "outside" */
 	char path[HALO_PATH_MAX];
 };
 
-/* halo_inode: struct halo_inode_key → exe_id (__u32), 0: looked at, not enrolled */
+/*
+ * halo_inode: struct halo_inode_key → exe_id (__u32), 0: looked at, not enrolled. The change time
+ * makes a file that was written anew a file not seen before.
+ */
 struct halo_inode_key {
 	__u64 dev; /* as in the kernel: super_block.s_dev */
 	__u64 ino;
+	__u64 ctime_ns;
 };
+
+/*
+ * Start times are compared in these steps, in ns, since /proc/PID/stat tells no more. A pid can't
+ * come round again that soon.
+ */
+#define HALO_START_STEP 10000000ULL
 
 /* halo_proc: thread group id (__u32) → struct halo_proc */
 struct halo_proc {
 	__u32 exe_id;
-	__u32 family;	      /* whose slots it shares; 0: not attached */
-	__u64 start_ns;	      /* task->start_boottime: tells a reused pid */
+	__u32 family;	       /* whose slots it shares; 0: not attached */
+	__u64 start_ns;	       /* start since boot: tells a reused pid, see HALO_START_STEP */
 	__u64 text_start_addr; /* executable code of the main binary: [start, end) */
 	__u64 text_end_addr;
 	__u64 text_off;		/* file offset at text_start_addr */
@@ -86,16 +99,16 @@ struct halo_ctx_val {
 	__u64 count;
 };
 
-/* halo_stats: per-CPU array of __u64, one per kind. Append only. */
-#define HALO_STATS(X)                                                                              \
-	X(TICKS, "ticks", "timer or counter events handled")                                       \
-	X(SAMPLES, "samples", "samples of enrolled programs")                                      \
-	X(KERNEL, "kernel", "samples of enrolled programs inside the kernel (of those above)")     \
-	X(OUTSIDE, "outside", "samples outside of the program's own code (of those above)")        \
-	X(CTX_FULL, "ctx_full", "samples lost: context table full")                                \
-	X(CTX_BUSY, "ctx_busy", "samples lost: nested or contended update")                        \
-	X(PROC_FULL, "proc_full", "processes not followed: process table full")                    \
-	X(EVENT_LOST, "event_lost", "events lost: ring buffer full")                               \
+/* What is counted. Append only, to struct halo_stats too. */
+#define HALO_STATS(X)                                                                          \
+	X(TICKS, "ticks", "timer or counter events handled")                                   \
+	X(SAMPLES, "samples", "samples of enrolled programs")                                  \
+	X(KERNEL, "kernel", "samples of enrolled programs inside the kernel (of those above)") \
+	X(OUTSIDE, "outside", "samples outside of the program's own code (of those above)")    \
+	X(CTX_FULL, "ctx_full", "samples lost: context table full")                            \
+	X(CTX_BUSY, "ctx_busy", "samples lost: nested or contended update")                    \
+	X(PROC_FULL, "proc_full", "processes not followed: process table full")                \
+	X(EVENT_LOST, "event_lost", "events lost: ring buffer full")                           \
 	X(STALE_PID, "stale_pid", "samples dropped: pid reused")
 
 enum halo_stat {
@@ -105,12 +118,27 @@ enum halo_stat {
 	HALO_STAT_MAX
 };
 
+/* halo_stats: per-CPU array of one: a counter per enum halo_stat, in its order. */
+struct halo_stats {
+	__u64 ticks;
+	__u64 samples;
+	__u64 kernel;
+	__u64 outside;
+	__u64 ctx_full;
+	__u64 ctx_busy;
+	__u64 proc_full;
+	__u64 event_lost;
+	__u64 stale_pid;
+};
+
+_Static_assert(sizeof(struct halo_stats) == HALO_STAT_MAX * sizeof(__u64), "one per kind");
+
 /* halo_events: ring buffer of struct halo_event */
 enum halo_event_kind {
 	HALO_EVENT_EXEC = 1, /* an enrolled binary was executed; halo_proc has its entry */
 	HALO_EVENT_LOOK,     /* an executable not seen before was executed: read its build-id */
 	HALO_EVENT_FORK,     /* child of an enrolled process; halo_proc has its entry */
-	HALO_EVENT_EXIT,     /* the last thread of an enrolled process is gone, or it executed another */
+	HALO_EVENT_EXIT, /* the last thread of an enrolled process is gone, or it executed another */
 };
 
 struct halo_event {
@@ -127,15 +155,25 @@ struct halo_event {
 
 /* halo_cost: family (__u32) → struct halo_cost: exact on-CPU time while an audit lasts */
 struct halo_cost {
-	__u64 arm;	 /* the arm whose turn it is */
-	__u64 ns[8];	 /* on-CPU time of the family per arm */
+	__u64 since_ns; /* CLOCK_MONOTONIC: nothing before counts */
+	__u64 arm;	/* the arm whose turn it is */
+	__u64 ns[HALO_MAX_ARMS];
 };
 
-/* Argument of the SEC("syscall") program halo_cost_switch. */
+/* halo_slice: CPU (__u32) → struct halo_slice: what runs there, while any audit lasts */
+struct halo_slice {
+	__u64 start_ns; /* not yet accounted since; 0: a switch is under way, or none was seen */
+	__u32 tgid;	/* HALO_SLICE_IDLE: idle; 0: not known yet */
+	__u32 reserved[13]; /* a cache line */
+};
+
+#define HALO_SLICE_IDLE (~0U)
+
+/* Argument of the SEC("syscall") programs halo_cost_begin and halo_cost_switch. */
 struct halo_cost_args {
 	__u32 family;
-	__u32 arm;   /* in: the arm that begins now */
-	__u64 ns[8]; /* out: totals per arm up to now */
+	__u32 arm;		 /* in: the arm that begins now */
+	__u64 ns[HALO_MAX_ARMS]; /* out: totals per arm up to now */
 };
 
 #endif

@@ -45,8 +45,13 @@ int halo_kernel__poll(struct halo_kernel *k);
 int halo_kernel__enroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_prepared *p,
 			const char *path, struct halo_err *err);
 int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id);
-/* Remember what an executable file is, so that its next exec needs no look. exe_id 0: nothing. */
+/*
+ * Remember what an executable file is, so that its next exec needs no look. exe_id 0: nothing.
+ * by file: stat(2) and the kernel disagree about files of some filesystems (overlay, btrfs), which
+ * then stay unknown. by key: the answer to HALO_EVENT_LOOK, right everywhere.
+ */
 int halo_kernel__know_inode(struct halo_kernel *k, int fd, uint32_t exe_id);
+int halo_kernel__know_key(struct halo_kernel *k, const struct halo_inode_key *key, uint32_t exe_id);
 
 int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc);
 int halo_kernel__get_proc(struct halo_kernel *k, uint32_t tgid, struct halo_proc *proc);
@@ -69,9 +74,9 @@ void halo_kernel__cost_end(struct halo_kernel *k, uint32_t family);
 /* One row of the feature table, for doctor. */
 struct halo_feature {
 	const char *name;
-	const char *since;   /* kernel version, for people only; nothing is decided by it */
+	const char *since; /* kernel version, for people only; nothing is decided by it */
 	bool required;
-	const char *without; /* what is lost where it is missing */
+	const char *without;			 /* what is lost where it is missing */
 	int (*probe)(char *detail, size_t size); /* 1: there, 0: not, with the reason in @detail */
 };
 
