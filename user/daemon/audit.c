@@ -271,7 +271,7 @@ static bool entered(struct halo_audit *a, uint64_t least)
 
 	if (growth(a->block.entries, count) >= least)
 		return true;
-	if (count != a->seen_entries) {
+	if (count > a->seen_entries) {
 		a->seen_entries = count;
 		a->progress_at = a->now;
 	} else if (a->now - a->progress_at >= a->opts.entry_timeout_ns) {
