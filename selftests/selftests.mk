@@ -15,3 +15,5 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 
 TESTS += $(UNIT_BIN)
 tests: $(TESTS)
+
+include selftests/fuzz/fuzz.mk

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_SELFTESTS_PREPARED_PROGRAM_H
+#define HALO_SELFTESTS_PREPARED_PROGRAM_H
+
+/*
+ * A program with tables written by hand, as assembler source. Two units, whose ids are 0x11 and
+ * 0x22; both have a local function "twin" and a local variable "state". unit.zst, in the folder
+ * where it is assembled, is the bitcode of both.
+ */
+static const char prepared_program[] =
+	"	.text\n"
+	"	.globl main, work, guarded\n"
+	"	.type main, @function\n"
+	"main:	subq $8, %rsp\n"
+	"	call work\n"
+	"	call guarded\n"
+	"	movq environ@GOTPCREL(%rip), %rax\n"
+	"	leaq text(%rip), %rdi\n"
+	"	call puts@PLT\n"
+	"	xorl %eax, %eax\n"
+	"	addq $8, %rsp\n"
+	"	ret\n"
+	"	.size main, . - main\n"
+
+	"	.balign 16\n"
+	"	.type work, @function\n"
+	"work:	jmp *slot_work(%rip)\n"
+	"	.fill 10, 1, 0xcc\n"
+	"	incl state1(%rip)\n"
+	"	ret\n"
+	"	.size work, . - work\n"
+
+	"	.balign 16\n"
+	"	.type guarded, @function\n"
+	"guarded:\n"
+	"	endbr64\n"
+	"	jmp *slot_guarded(%rip)\n"
+	"	.fill 6, 1, 0xcc\n"
+	"	incl state2(%rip)\n"
+	"	ret\n"
+	"	.size guarded, . - guarded\n"
+
+	"	.balign 16\n"
+	"twin1:	ret\n"
+	"	.balign 16\n"
+	"twin2:	ret\n"
+	"	.balign 16\n"
+	"stub:	syscall\n"
+	"	int3\n"
+
+	"	.section .rodata\n"
+	"text:	.asciz \"hello\"\n"
+	"	.local state1, state2\n"
+	"	.comm state1, 8, 8\n"
+	"	.comm state2, 8, 8\n"
+	"	.comm scratch, 1024, 16\n"
+	"	.section .tdata, \"awT\", @progbits\n"
+	"	.quad 7\n"
+	"mine:	.quad 8\n"
+
+	"	.section halo_slots, \"aw\", @progbits\n"
+	"	.balign 4096\n"
+	"slots_begin:\n"
+	"	.zero 8192\n"
+	"slot_work:\n"
+	"	.quad work + 16\n"
+	"slot_guarded:\n"
+	"	.quad guarded + 16\n"
+	"	.balign 4096\n"
+	"slots_end:\n"
+
+	"	.section .halo.str, \"MS\", @progbits, 1\n"
+	"n_one:	.asciz \"one.c\"\n"
+	"n_two:	.asciz \"two.c\"\n"
+	"n_main: .asciz \"main\"\n"
+	"n_work: .asciz \"work\"\n"
+	"n_guarded: .asciz \"guarded\"\n"
+	"n_twin: .asciz \"twin\"\n"
+	"n_gone: .asciz \"gone\"\n"
+	"n_state: .asciz \"state\"\n"
+	"n_mine: .asciz \"mine\"\n"
+
+	"	.section .halo.bc, \"\", @progbits\n"
+	"bc1:	.incbin \"unit.zst\"\n"
+	"bc1_end:\n"
+	"bc2:	.incbin \"unit.zst\"\n"
+	"bc2_end:\n"
+
+	"	.macro unit id, bc, name\n"
+	"	.ascii \"HLOUNIT1\"\n"
+	"	.quad \\id, \\bc, \\bc\\()_end - \\bc, 70000\n"
+	"	.long \\name, 0\n"
+	"	.short 1, 19\n"
+	"	.long 0\n"
+	"	.endm\n"
+	"	.section .halo.unit, \"\", @progbits\n"
+	"	unit 0x11, bc1, n_one\n"
+	"	unit SECOND_ID, bc2, n_two\n"
+
+	"	.macro func addr, slot, id, name, flags, reason\n"
+	"	.quad \\addr, \\slot, \\id\n"
+	"	.long \\name\n"
+	"	.short \\flags, \\reason\n"
+	"	.endm\n"
+	"	.section .halo.func, \"\", @progbits\n"
+	"	func main, 0, 0x11, n_main, 0, 1\n"
+	"	func 0, 0, 0x11, n_gone, 0, 2\n"
+	"	func guarded, slot_guarded, 0x11, n_guarded, 4, 0\n"
+	"	func work, SLOT, 0x11, n_work, 0, REASON\n"
+	"	func twin2, 0, SECOND_ID, n_twin, 1, 2\n"
+	"	func twin1, 0, 0x11, n_twin, 1, 2\n"
+
+	"	.macro var addr, size, id, name, flags\n"
+	"	.quad \\addr, \\size, \\id\n"
+	"	.long \\name, \\flags\n"
+	"	.endm\n"
+	"	.section .halo.var, \"\", @progbits\n"
+	"	var state2, 8, SECOND_ID, n_state, 1\n"
+	"	var state1, 8, 0x11, n_state, 1\n"
+	"	var 0, 8, 0x11, n_gone, 1\n"
+	"	var mine@dtpoff, 8, 0x11, n_mine, 3\n"
+
+	"	.section .halo.stub, \"\", @progbits\n"
+	"	.quad 0x3142555453304c48, 1\n"
+	"	.quad slots_begin, slots_end, scratch, STUB, 0, 0\n"
+	"	.section .note.GNU-stack, \"\", @progbits\n";
+
+#endif
