@@ -30,7 +30,10 @@ void halo_store__close(struct halo_store *store, bool unmount);
 int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct halo_arena **out,
 		     struct halo_err *err);
 void halo_arena__close(struct halo_arena *arena);
-/* Bytes in use; the next image goes at halo_arena__next(), page-aligned. */
+/*
+ * Bytes in use; the next image goes at halo_arena__next(), page-aligned. Never 0: the file's first
+ * page is a header, by which a later daemon adopts it. One open arena per binary at a time.
+ */
 uint64_t halo_arena__next(const struct halo_arena *arena);
 /*
  * Copy @len bytes to offset @off (at or past next) and publish them to all processes. -ENOSPC: the
@@ -66,7 +69,7 @@ int64_t halo_family__get_slot(const struct halo_family *f, uint64_t slot);
 void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t value);
 uint64_t halo_family__bias(const struct halo_family *f);
 
-/* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1), and set it to zero. */
+/* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1) since it was last cleared. */
 uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm);
 void halo_family__clear_entries(struct halo_family *f, unsigned int arm);
 
@@ -76,7 +79,7 @@ void halo_family__clear_entries(struct halo_family *f, unsigned int arm);
  * @at into @buf and returns their number. The data words that it reads (counter base of the arm)
  * are word HALO_DATA_ARM0 + arm of the data pages, which halo_family__create() has filled in.
  * @rseq_offset: of struct rseq from the thread pointer, 0 if the program has none (then counts are
- * kept by thread pointer, with a lock prefix). Clobbers r11 and flags only.
+ * kept by stack pointer, with a lock prefix). Clobbers r11 and flags only. -ERANGE: too far apart.
  */
 #define HALO_COUNT_ENTRY_SIZE 64
 #define HALO_DATA_ARM0	      0 /* words 0 … HALO_ARMS - 1 of the data pages */
@@ -85,7 +88,10 @@ int halo_count_entry__emit(uint8_t *buf, int64_t at, int64_t target, uint64_t sl
 /* __rseq_offset of the process's C library, 0 when it has none or can't be read. */
 int64_t halo_rseq__offset(pid_t pid);
 
-/* Fill in the offer for a process, and its descriptors (owned by the caller). */
+/*
+ * Fill in the offer for a process, and its descriptors (owned by the caller). The program takes it
+ * only while every slot still leads to its own code, so set none before it has answered.
+ */
 int halo_family__offer(struct halo_family *f, struct halo_arena *arena, struct halo_offer *offer,
 		       int fds[HALO_MAP_COUNT], struct halo_err *err);
 

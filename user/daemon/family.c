@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define LOG_TAG "family"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../lib/log.h"
+#include "../lib/util.h"
+#include "store.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+#define SLOTS_MAX (64ULL << 20)
+#define DATA_SIZE (HALO_DATA_PAGES * HALO_PAGE)
+
+struct halo_family {
+	struct halo_store *store;
+	char name[32]; /* of the slots file */
+	uint64_t bias;
+	int64_t arena;	/* link-time address */
+	uint64_t begin; /* link-time address of the slot pages */
+	uint64_t len;
+	uint64_t *slots; /* whole slot pages, shared with the programs, who can't write them */
+	int counters_fd;
+	uint64_t *counters;	     /* programs write it: numbers for statistics, never trusted */
+	uint64_t cleared[HALO_ARMS]; /* sum at the time of the last clear */
+};
+
+static bool slots_sane(const struct halo_prepared *p)
+{
+	uint64_t begin = p->stub.slots_begin, end = p->stub.slots_end;
+	size_t i;
+
+	if (!p->has_stub || begin % HALO_PAGE || end % HALO_PAGE || end <= begin ||
+	    end - begin <= DATA_SIZE || end - begin > SLOTS_MAX)
+		return false;
+	for (i = 0; i < p->n_segments; i++) {
+		const struct halo_segment *s = &p->segments[i];
+
+		if ((s->flags & 2 /* PF_W */) && begin >= s->vaddr &&
+		    begin - s->vaddr <= s->memsz && end - begin <= s->memsz - (begin - s->vaddr))
+			return true;
+	}
+	return false;
+}
+
+static bool slot_valid(uint64_t begin, uint64_t len, uint64_t slot)
+{
+	return slot >= begin + DATA_SIZE && slot - begin <= len - sizeof(uint64_t) &&
+	       slot % sizeof(uint64_t) == 0;
+}
+
+static uint64_t *slot_word(const struct halo_family *f, uint64_t slot)
+{
+	if (!slot_valid(f->begin, f->len, slot)) {
+		log_error("no slot at %#llx", (unsigned long long)slot);
+		return NULL;
+	}
+	return &f->slots[(slot - f->begin) / sizeof(uint64_t)];
+}
+
+/* From the tables alone: what a process's pages hold is its own word. */
+static int fill_slots(struct halo_family *f, const struct halo_prepared *p, struct halo_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_funcs; i++) {
+		const struct halo_func *func = &p->funcs[i];
+
+		if (!func->slot)
+			continue;
+		if (!slot_valid(f->begin, f->len, func->slot))
+			return halo_err__set(err, -EBADMSG, "%s: slot %#llx is out of bounds",
+					     func->name, (unsigned long long)func->slot);
+		halo_family__reset_slot(f, func);
+	}
+	return 0;
+}
+
+static void fill_data(struct halo_family *f)
+{
+	uint64_t counters = f->bias + f->arena + HALO_ARENA_SIZE;
+	unsigned int arm;
+
+	for (arm = 0; arm < HALO_ARMS; arm++)
+		halo_family__set_data(f, HALO_DATA_ARM0 + arm, counters + arm * HALO_ARM_SIZE);
+}
+
+static int map_slots(struct halo_family *f, struct halo_err *err)
+{
+	__cleanup_fd int fd = halo_store__open_file(f->store, f->name, O_CREAT | O_EXCL, err);
+	void *map;
+
+	if (fd < 0)
+		return fd;
+	if (ftruncate(fd, f->len))
+		return halo_err__set(err, -errno, "cannot size the slots file: %m");
+	/* Populated, so that no later store can fail for want of memory. */
+	map = mmap(NULL, f->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (map == MAP_FAILED)
+		return halo_err__set(err, -errno, "cannot map the slots file: %m");
+	f->slots = map;
+	return 0;
+}
+
+/*
+ * The counters' descriptor goes to programs writable, so it is no file of the store but a sealed
+ * memfd: who holds it can't cut it short and so kill the daemon with SIGBUS.
+ */
+static int map_counters(struct halo_family *f, struct halo_err *err)
+{
+	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("halo-counters", flags | MFD_NOEXEC_SEAL);
+	void *map;
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("halo-counters", flags);
+	if (fd < 0)
+		return halo_err__set(err, -errno, "cannot make the counters file: %m");
+	f->counters_fd = fd;
+	if (ftruncate(fd, HALO_COUNTERS_SIZE) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return halo_err__set(err, -errno, "cannot size the counters file: %m");
+	map = mmap(NULL, HALO_COUNTERS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return halo_err__set(err, -errno, "cannot map the counters file: %m");
+	f->counters = map;
+	return 0;
+}
+
+int halo_family__create(struct halo_store *store, uint32_t id, const struct halo_prepared *p,
+			const struct halo_layout *layout, struct halo_family **out,
+			struct halo_err *err)
+{
+	struct halo_family *f;
+	int ret;
+
+	if (!slots_sane(p))
+		return halo_err__set(err, -EBADMSG, "the executable's slot pages are not in order");
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	f->store = store;
+	f->counters_fd = -1;
+	f->bias = layout->bias;
+	f->arena = halo_prepared__arena(p);
+	f->begin = p->stub.slots_begin;
+	f->len = p->stub.slots_end - p->stub.slots_begin;
+	snprintf(f->name, sizeof(f->name), "slots-%u", id);
+	/* A name left by an earlier daemon: its processes keep the file itself. */
+	halo_store__unlink(store, f->name);
+	ret = map_slots(f, err);
+	if (ret == 0)
+		ret = map_counters(f, err);
+	if (ret == 0)
+		ret = fill_slots(f, p, err);
+	if (ret) {
+		halo_family__free(f);
+		return ret;
+	}
+	fill_data(f);
+	*out = f;
+	return 0;
+}
+
+void halo_family__free(struct halo_family *f)
+{
+	if (!f)
+		return;
+	if (f->slots)
+		munmap(f->slots, f->len);
+	if (f->counters)
+		munmap(f->counters, HALO_COUNTERS_SIZE);
+	zclose(&f->counters_fd);
+	halo_store__unlink(f->store, f->name);
+	free(f);
+}
+
+void halo_family__set_slot(struct halo_family *f, uint64_t slot, int64_t vaddr)
+{
+	uint64_t *word = slot_word(f, slot);
+
+	if (word)
+		__atomic_store_n(word, f->bias + (uint64_t)vaddr, __ATOMIC_RELEASE);
+}
+
+void halo_family__reset_slot(struct halo_family *f, const struct halo_func *func)
+{
+	halo_family__set_slot(f, func->slot, (int64_t)(func->addr + HALO_ENTRY_SIZE));
+}
+
+int64_t halo_family__get_slot(const struct halo_family *f, uint64_t slot)
+{
+	const uint64_t *word = slot_word(f, slot);
+
+	return word ? (int64_t)(__atomic_load_n(word, __ATOMIC_RELAXED) - f->bias) : 0;
+}
+
+void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t value)
+{
+	if (index >= DATA_SIZE / sizeof(uint64_t)) {
+		log_error("no data word %u", index);
+		return;
+	}
+	__atomic_store_n(&f->slots[index], value, __ATOMIC_RELEASE);
+}
+
+uint64_t halo_family__bias(const struct halo_family *f)
+{
+	return f->bias;
+}
+
+static uint64_t sum_entries(const struct halo_family *f, unsigned int arm)
+{
+	const uint64_t *cell = &f->counters[arm * (HALO_ARM_SIZE / sizeof(uint64_t))];
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < HALO_ARM_CPUS; i++)
+		sum += __atomic_load_n(&cell[i * (HALO_ARM_STRIDE / sizeof(uint64_t))],
+				       __ATOMIC_RELAXED);
+	return sum;
+}
+
+uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm)
+{
+	return arm < HALO_ARMS ? sum_entries(f, arm) - f->cleared[arm] : 0;
+}
+
+/* Programs increment without a lock, so a store of zero could be undone; the sum is kept instead. */
+void halo_family__clear_entries(struct halo_family *f, unsigned int arm)
+{
+	if (arm < HALO_ARMS)
+		f->cleared[arm] = sum_entries(f, arm);
+}
+
+int halo_family__offer(struct halo_family *f, struct halo_arena *arena, struct halo_offer *offer,
+		       int fds[HALO_MAP_COUNT], struct halo_err *err)
+{
+	__cleanup_fd int slots_fd = halo_store__open_readonly(f->store, f->name, err);
+	__cleanup_fd int arena_fd = -1;
+	int counters_fd;
+	uint64_t place = f->bias + f->arena;
+
+	if (slots_fd < 0)
+		return slots_fd;
+	arena_fd = halo_arena__open_readonly(arena, err);
+	if (arena_fd < 0)
+		return arena_fd;
+	counters_fd = fcntl(f->counters_fd, F_DUPFD_CLOEXEC, 0);
+	if (counters_fd < 0)
+		return halo_err__set(err, -errno, "cannot duplicate the counters' descriptor: %m");
+	*offer = (struct halo_offer){
+		.magic = HALO_ATTACH_MAGIC,
+		.version = HALO_FORMAT_VERSION,
+		.map =
+			{
+				[HALO_MAP_SLOTS] = {f->bias + f->begin, f->len, PROT_READ,
+						    MAP_SHARED},
+				[HALO_MAP_ARENA] = {place, HALO_ARENA_SIZE, PROT_READ | PROT_EXEC,
+						    MAP_PRIVATE | MAP_FIXED_NOREPLACE},
+				[HALO_MAP_COUNTERS] = {place + HALO_ARENA_SIZE, HALO_COUNTERS_SIZE,
+						       PROT_READ | PROT_WRITE,
+						       MAP_SHARED | MAP_FIXED_NOREPLACE},
+			},
+	};
+	fds[HALO_MAP_SLOTS] = take_fd(slots_fd);
+	fds[HALO_MAP_ARENA] = take_fd(arena_fd);
+	fds[HALO_MAP_COUNTERS] = counters_fd;
+	return 0;
+}
