@@ -1,2 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # halo-cc, halo-c++, the pass plugin and the objects that every prepared program is linked with.
+
+PREPARE_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard tools/prepare/*.c)) $(O)/tools/prepare/entry.o
+HALO_CC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard tools/*.c))
+HALO_CC_LIB := $(wildcard user/lib/prepared.c)
+
+CPPFLAGS_tools := -Iuser/lib -isystem $(shell $(LLVM_CONFIG) --includedir)
+PREPARE_CXXFLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti \
+		    -Wall -Wextra -Werror -Wno-unused-parameter
+
+$(filter-out %/entry.o,$(PREPARE_OBJ)): CFLAGS += -fPIC -fvisibility=hidden
+
+$(O)/tools/prepare/entry.o: tools/prepare/entry.cpp
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CPPFLAGS) $(CPPFLAGS_tools) $(PREPARE_CXXFLAGS) -MMD -MP -c $< -o $@
+
+# LLVM's symbols are clang's own when it loads the plugin.
+$(BUILD)/halo-prepare.so: $(PREPARE_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) $^ -lzstd -lmd -o $@
+
+# What is linked into other people's programs: no libc, and compatible with -fcf-protection=full.
+STUB_CFLAGS := -std=gnu11 -O2 -fPIC -ffreestanding -fno-stack-protector -fvisibility=hidden \
+	       -fasynchronous-unwind-tables -fcf-protection=full -Wall -Wextra -Werror
+STUB_OBJ := $(BUILD)/halo-begin.o $(BUILD)/halo-end.o \
+	    $(patsubst user/stub/stub.c,$(BUILD)/halo-stub.o,$(wildcard user/stub/stub.c))
+
+$(BUILD)/halo-stub.o: user/stub/stub.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) $(O)/user/stub
+	$(Q)$(CLANG) $(CPPFLAGS) $(STUB_CFLAGS) -MMD -MP -MF $(O)/user/stub/stub.d -c $< -o $@
+
+$(BUILD)/halo-%.o: user/stub/%.S user/include/halo/prepared.h
+	$(call msg,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/halo-cc: $(HALO_CC_OBJ) $(HALO_LIB_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_LIB_LIBS) -o $@
+
+$(BUILD)/halo-c++: $(BUILD)/halo-cc
+	$(call msg,LN,$@)
+	$(Q)ln -sf halo-cc $@
+
+PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ)
+ALL += $(PREPARE_ALL)
+.PHONY: prepare
+prepare: $(PREPARE_ALL)

@@ -45,6 +45,8 @@
 /* Words of an image that depend on the process live in the first pages of halo_slots. */
 #define HALO_DATA_PAGES 2
 
+#define HALO_SCRATCH_SIZE 1024
+
 #ifndef __ASSEMBLER__
 
 enum halo_unit_flag {
@@ -90,6 +92,7 @@ enum halo_func_flag {
 	HALO_FUNC_LOCAL = 1 << 0,	/* internal linkage */
 	HALO_FUNC_ABI_CHANGED = 1 << 1, /* can't be called as the bitcode declares it */
 	HALO_FUNC_IBT = 1 << 2,		/* entry begins with endbr64 */
+	HALO_FUNC_WEAK = 1 << 3, /* calls may go to another copy: see the symbol table */
 };
 
 struct halo_func_row {
@@ -125,8 +128,6 @@ struct halo_stub_row {
 	uint64_t syscall;     /* address of a "syscall; int3" pair */
 	uint64_t reserved[2];
 };
-
-#define HALO_SCRATCH_SIZE 1024
 
 _Static_assert(sizeof(struct halo_unit_row) == 56, "packed by hand");
 _Static_assert(sizeof(struct halo_func_row) == 32, "packed by hand");

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_CC_ARGS_H
+#define HALO_CC_ARGS_H
+
+/* What a compiler command line asks for, as far as halo-cc must know. */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cc_args {
+	bool has_input;	 /* something to compile or link; else it is a query */
+	bool links;	 /* the linker runs */
+	bool executable; /* and makes an executable, not a library or an object */
+	bool dry_run;	 /* prints commands only */
+	bool has_build_id;
+	const char *output;
+	const char *unprepared; /* why units are compiled plainly, or NULL */
+	const char *unstubbed;	/* why the link gets nothing of ours, or NULL */
+};
+
+/* @argv[0] is skipped. Strings stay those of @argv. */
+void cc_args__scan(struct cc_args *args, int argc, char **argv);
+
+/*
+ * Replace each @file by the arguments in it. Returns a NULL-terminated array, for the life of the
+ * process, or NULL without memory. A file that can't be read stays as it is, as in clang.
+ */
+char **cc_args__expand(int argc, char **argv, int *out_argc);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_CC_CHECK_H
+#define HALO_CC_CHECK_H
+
+#include "err.h"
+
+/*
+ * Whether the executable at @path can be optimized while it runs: linkers reorder and drop
+ * sections without a word. 0 also for what is no regular file. -errno and @err otherwise.
+ */
+int cc_check__executable(const char *path, struct halo_err *err);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A drop-in compiler driver: runs clang with the user's own arguments, plus the plugin that
+ * prepares units and, when an executable is linked, the objects that bound its slots.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cc_args.h"
+#include "cc_check.h"
+#include "util.h"
+
+#define CLANG	   "clang-19"
+#define CLANGXX	   "clang++-19"
+#define LLVM_BIN   "/usr/lib/llvm-19/bin/"
+#define LIB_DIR	   "../lib/halo-bpf"
+#define PLUGIN	   "halo-prepare.so"
+#define EXTRA_ARGS 16
+
+struct parts {
+	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], end[PATH_MAX];
+};
+
+static bool verbose(void)
+{
+	const char *value = getenv("HALO_VERBOSE");
+
+	return value && *value && strcmp(value, "0");
+}
+
+/* The path of @file beside this program or in its library folder. */
+static int find_part(char path[PATH_MAX], const char *self_dir, const char *file,
+		     struct halo_err *err)
+{
+	static const char *const dirs[] = {".", LIB_DIR};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		int len = snprintf(path, PATH_MAX, "%s/%s%s%s", self_dir, i ? dirs[i] : "",
+				   i ? "/" : "", file);
+
+		if (len < PATH_MAX && !access(path, R_OK))
+			return 0;
+	}
+	halo_err__set(err, -ENOENT, "can't find %s", file);
+	halo_err__cause(err, "it is neither beside halo-cc nor in " LIB_DIR);
+	halo_err__remedy(err, "build or install halo-bpf again");
+	return -ENOENT;
+}
+
+static bool wants_stub(const struct cc_args *args)
+{
+	return args->links && args->executable && !args->unstubbed;
+}
+
+static int find_parts(struct parts *parts, const struct cc_args *args, struct halo_err *err)
+{
+	char dir[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	char *slash;
+	int ret = 0;
+
+	if (len < 0)
+		return halo_err__set(err, -errno, "can't read /proc/self/exe");
+	dir[len] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	if (!args->unprepared)
+		ret = find_part(parts->plugin, dir, PLUGIN, err);
+	if (ret || !wants_stub(args))
+		return ret;
+	ret = find_part(parts->begin, dir, "halo-begin.o", err);
+	if (!ret)
+		ret = find_part(parts->stub, dir, "halo-stub.o", err);
+	if (!ret)
+		ret = find_part(parts->end, dir, "halo-end.o", err);
+	return ret;
+}
+
+/*
+ * The plugin may go unused (assembly, objects only), which is no reason for a warning; -x holds for
+ * all inputs behind it, so it ends before ours.
+ */
+static const char **build_argv(const struct cc_args *args, const struct parts *parts,
+			       const char *clang, int argc, char **argv)
+{
+	const char **out = calloc(argc + EXTRA_ARGS, sizeof(*out));
+	char *plugin = NULL;
+	bool stub = wants_stub(args);
+	int n = 0;
+
+	if (!out || asprintf(&plugin, "-fpass-plugin=%s", parts->plugin) < 0)
+		return NULL;
+	out[n++] = clang;
+	if (!args->unprepared) {
+		out[n++] = "--start-no-unused-arguments";
+		out[n++] = plugin;
+		out[n++] = "--end-no-unused-arguments";
+	}
+	if (stub)
+		out[n++] = parts->begin;
+	for (int i = 1; i < argc; i++)
+		out[n++] = argv[i];
+	if (stub) {
+		out[n++] = "-x";
+		out[n++] = "none";
+		out[n++] = parts->stub;
+		out[n++] = parts->end;
+		if (!args->has_build_id)
+			out[n++] = "-Wl,--build-id=sha1";
+	}
+	return out;
+}
+
+static int run_clang(const char **argv)
+{
+	char path[PATH_MAX];
+	int err;
+
+	execvp(argv[0], (char **)argv);
+	snprintf(path, sizeof(path), LLVM_BIN "%s", strcmp(argv[0], CLANG) ? "clang++" : "clang");
+	execv(path, (char **)argv);
+	err = errno;
+	fprintf(stderr, "halo-cc: can't run %s: %s\n", argv[0], strerror(err));
+	fprintf(stderr, "  remedy: apt-get install clang-19\n");
+	return 127;
+}
+
+/* Exit status of the compiler, as a shell would report it. */
+static int spawn_clang(const char **argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		fprintf(stderr, "halo-cc: can't fork: %s\n", strerror(errno));
+		return 1;
+	}
+	if (!pid)
+		_exit(run_clang(argv));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void explain(const struct cc_args *args)
+{
+	if (!verbose())
+		return;
+	if (args->unprepared)
+		fprintf(stderr, "halo-cc: not prepared: %s\n", args->unprepared);
+	else if (args->links && args->executable && args->unstubbed)
+		fprintf(stderr, "halo-cc: can't be optimized at run time: %s\n", args->unstubbed);
+}
+
+static bool is_cxx(const char *self)
+{
+	const char *slash = strrchr(self, '/');
+	size_t len = strlen(slash ? slash + 1 : self);
+
+	return len >= 2 && !strcmp(self + strlen(self) - 2, "++");
+}
+
+int main(int argc, char **argv)
+{
+	const char *clang = is_cxx(argv[0]) ? CLANGXX : CLANG;
+	struct halo_err err = {0};
+	struct parts parts = {0};
+	struct cc_args args;
+	const char **command;
+	char **scanned;
+	int n_scanned, status;
+
+	scanned = cc_args__expand(argc, argv, &n_scanned);
+	if (!scanned) {
+		fprintf(stderr, "halo-cc: out of memory\n");
+		return 1;
+	}
+	cc_args__scan(&args, n_scanned, scanned);
+	if (!args.has_input) {
+		argv[0] = (char *)clang;
+		return run_clang((const char **)argv);
+	}
+	explain(&args);
+	if (find_parts(&parts, &args, &err)) {
+		halo_err__print(&err);
+		return 1;
+	}
+	command = build_argv(&args, &parts, clang, argc, argv);
+	if (!command) {
+		fprintf(stderr, "halo-cc: out of memory\n");
+		return 1;
+	}
+	if (!wants_stub(&args) || args.dry_run)
+		return run_clang(command);
+	status = spawn_clang(command);
+	if (status)
+		return status;
+	if (cc_check__executable(args.output, &err)) {
+		halo_err__print(&err);
+		return 1;
+	}
+	return 0;
+}

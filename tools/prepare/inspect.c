@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Which functions get a slot. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <halo/prepared.h>
+
+#include "unit.h"
+
+/* A function without a loop is worth an indirect jump from this many IR instructions on. */
+#define MIN_INSTRUCTIONS 100
+
+enum visit { UNSEEN, ON_PATH, DONE };
+
+struct block {
+	LLVMBasicBlockRef ref;
+	enum visit visit;
+	unsigned next; /* successor to look at next */
+};
+
+struct graph {
+	struct block *blocks; /* sorted by ref */
+	unsigned n;
+	unsigned *path; /* depth-first path, indices of blocks */
+};
+
+static int compare_blocks(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)((const struct block *)a)->ref;
+	uintptr_t y = (uintptr_t)((const struct block *)b)->ref;
+
+	return x < y ? -1 : x > y;
+}
+
+static unsigned block_index(const struct graph *g, LLVMBasicBlockRef ref)
+{
+	struct block key = {.ref = ref};
+	struct block *found = bsearch(&key, g->blocks, g->n, sizeof(key), compare_blocks);
+
+	return (unsigned)(found - g->blocks);
+}
+
+static bool has_back_edge(struct graph *g, LLVMBasicBlockRef entry)
+{
+	unsigned depth = 0;
+
+	g->path[depth++] = block_index(g, entry);
+	while (depth) {
+		struct block *b = &g->blocks[g->path[depth - 1]];
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(b->ref);
+		struct block *next;
+
+		b->visit = ON_PATH;
+		if (b->next == LLVMGetNumSuccessors(end)) {
+			b->visit = DONE;
+			depth--;
+			continue;
+		}
+		next = &g->blocks[block_index(g, LLVMGetSuccessor(end, b->next++))];
+		if (next->visit == ON_PATH)
+			return true;
+		if (next->visit == UNSEEN)
+			g->path[depth++] = (unsigned)(next - g->blocks);
+	}
+	return false;
+}
+
+static bool has_loop(LLVMValueRef func)
+{
+	struct graph g = {.n = LLVMCountBasicBlocks(func)};
+	bool loop = false;
+	unsigned i = 0;
+
+	g.blocks = calloc(g.n, sizeof(*g.blocks));
+	g.path = calloc(g.n, sizeof(*g.path));
+	if (!g.blocks || !g.path)
+		goto cleanup;
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(func); b; b = LLVMGetNextBasicBlock(b))
+		g.blocks[i++].ref = b;
+	qsort(g.blocks, g.n, sizeof(*g.blocks), compare_blocks);
+	loop = has_back_edge(&g, LLVMGetEntryBasicBlock(func));
+cleanup:
+	free(g.path);
+	free(g.blocks);
+	return loop;
+}
+
+static bool is_large(LLVMValueRef func)
+{
+	unsigned n = 0;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(func); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+			if (++n >= MIN_INSTRUCTIONS)
+				return true;
+	return false;
+}
+
+static bool returns_twice(LLVMValueRef inst)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", 13);
+	LLVMValueRef callee;
+
+	if (!LLVMIsACallInst(inst) && !LLVMIsAInvokeInst(inst))
+		return false;
+	callee = LLVMGetCalledValue(inst);
+	return LLVMGetCallSiteEnumAttribute(inst, LLVMAttributeFunctionIndex, kind) ||
+	       (LLVMIsAFunction(callee) && halo_value__has_attr(callee, "returns_twice"));
+}
+
+static bool calls_returning_twice(LLVMValueRef func)
+{
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(func); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+			if (returns_twice(i))
+				return true;
+	return false;
+}
+
+static bool is_listed(LLVMModuleRef ref, const char *list, LLVMValueRef func)
+{
+	LLVMValueRef global = LLVMGetNamedGlobal(ref, list);
+	LLVMValueRef init = global ? LLVMGetInitializer(global) : NULL;
+	int n = init && LLVMIsAConstantArray(init) ? LLVMGetNumOperands(init) : 0;
+
+	for (int i = 0; i < n; i++)
+		if (LLVMGetOperand(LLVMGetOperand(init, i), 1) == func)
+			return true;
+	return false;
+}
+
+static bool resolves_ifunc(LLVMModuleRef ref, LLVMValueRef func)
+{
+	for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(ref); i; i = LLVMGetNextGlobalIFunc(i))
+		if (LLVMGetGlobalIFuncResolver(i) == func)
+			return true;
+	return false;
+}
+
+static bool has_any_attr(LLVMValueRef func, const char *const *strings)
+{
+	for (; *strings; strings++)
+		if (halo_value__has_string_attr(func, *strings))
+			return true;
+	return false;
+}
+
+static bool is_instrumented(const struct halo_unit_state *u, LLVMValueRef func)
+{
+	static const char *const attrs[] = {
+		"instrument-function-entry", "instrument-function-entry-inlined", "fentry-call",
+		"function-instrument",	     "xray-instruction-threshold",	  NULL,
+	};
+
+	return u->instrumented || has_any_attr(func, attrs) ||
+	       halo_value__has_attr(func, "sanitize_hwaddress");
+}
+
+static bool has_other_entry(LLVMValueRef func)
+{
+	static const char *const attrs[] = {
+		"patchable-function",	      "patchable-function-entry",
+		"patchable-function-prefix", "split-stack",		 NULL,
+	};
+
+	return LLVMHasPrologueData(func) || LLVMHasPrefixData(func) || has_any_attr(func, attrs) ||
+	       halo_value__has_attr(func, "nocf_check");
+}
+
+/* fastcc differs from the C convention only in 32-bit code and under guaranteed tail calls. */
+static bool same_convention(unsigned a, unsigned b)
+{
+	bool a_is_c = a == LLVMCCallConv || a == LLVMFastCallConv;
+	bool b_is_c = b == LLVMCCallConv || b == LLVMFastCallConv;
+
+	return a == b || (a_is_c && b_is_c);
+}
+
+static bool same_signature(const struct halo_unit_state *u, LLVMValueRef func)
+{
+	const struct halo_origin_func *o = halo_unit__func(u, halo_value__name(func));
+
+	return o && o->type == LLVMGlobalGetValueType(func) && o->abi == halo_abi__hash(func) &&
+	       same_convention(o->cc, LLVMGetFunctionCallConv(func));
+}
+
+/*
+ * Dead-argument elimination lets callers pass garbage where the optimized body ignores an argument.
+ * A variant compiled another way may look at it.
+ */
+static bool callers_pass_garbage(LLVMValueRef func)
+{
+	for (LLVMUseRef use = LLVMGetFirstUse(func); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef call = LLVMGetUser(use);
+		unsigned n;
+
+		if (!LLVMIsACallInst(call) && !LLVMIsAInvokeInst(call))
+			continue;
+		if (LLVMGetCalledValue(call) != func)
+			continue;
+		n = LLVMGetNumArgOperands(call);
+		for (unsigned i = 0; i < n; i++)
+			if (LLVMIsUndef(LLVMGetOperand(call, i)))
+				return true;
+	}
+	return false;
+}
+
+/* The other way round: callers know the result without looking, so a local body returns garbage. */
+static bool returns_garbage(LLVMValueRef func)
+{
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(func); b; b = LLVMGetNextBasicBlock(b)) {
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+
+		if (LLVMIsAReturnInst(end) && LLVMGetNumOperands(end) == 1 &&
+		    LLVMIsUndef(LLVMGetOperand(end, 0)))
+			return true;
+	}
+	return false;
+}
+
+unsigned halo_unit__reason(const struct halo_unit_state *u, LLVMValueRef func)
+{
+	const char *section = LLVMGetSection(func);
+
+	if (!strcmp(halo_value__name(func), "main"))
+		return HALO_MAIN;
+	if (halo_value__has_attr(func, "naked"))
+		return HALO_NAKED;
+	if (halo_value__has_attr(func, "noreturn"))
+		return HALO_NORETURN;
+	if (section && !strncmp(section, ".text.startup", 13))
+		return HALO_STARTUP;
+	if (section && section[0])
+		return HALO_SECTION;
+	if (is_listed(u->ref, "llvm.global_ctors", func) ||
+	    is_listed(u->ref, "llvm.global_dtors", func) || resolves_ifunc(u->ref, func))
+		return HALO_STARTUP;
+	if (is_instrumented(u, func))
+		return HALO_SANITIZED;
+	if (has_other_entry(func))
+		return HALO_PROLOGUE;
+	if (halo_value__is_local(func) && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(func)))
+		return HALO_VARARG_LOCAL;
+	if (!same_signature(u, func) || callers_pass_garbage(func))
+		return HALO_ABI_CHANGED;
+	if (!is_large(func) && !has_loop(func))
+		return HALO_SMALL;
+	if (halo_value__has_attr(func, "returns_twice") || calls_returning_twice(func))
+		return HALO_RETURNS_TWICE;
+	return HALO_REDIRECTABLE;
+}
+
+static bool is_interposable(LLVMValueRef func)
+{
+	switch (LLVMGetLinkage(func)) {
+	case LLVMWeakAnyLinkage:
+	case LLVMWeakODRLinkage:
+	case LLVMLinkOnceAnyLinkage:
+	case LLVMLinkOnceODRLinkage:
+		return !LLVMGetComdat(func);
+	default:
+		return false;
+	}
+}
+
+unsigned halo_unit__func_flags(const struct halo_unit_state *u, LLVMValueRef func)
+{
+	bool local = halo_value__is_local(func);
+	unsigned flags = 0;
+
+	if (local)
+		flags |= HALO_FUNC_LOCAL;
+	if (!same_signature(u, func) || (local && returns_garbage(func)))
+		flags |= HALO_FUNC_ABI_CHANGED;
+	if (u->ibt)
+		flags |= HALO_FUNC_IBT;
+	if (is_interposable(func))
+		flags |= HALO_FUNC_WEAK;
+	return flags;
+}

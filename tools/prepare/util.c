@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+
+#include "unit.h"
+
+bool halo_value__has_attr(LLVMValueRef func, const char *attr)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(attr, strlen(attr));
+
+	return kind && LLVMGetEnumAttributeAtIndex(func, LLVMAttributeFunctionIndex, kind);
+}
+
+bool halo_value__has_string_attr(LLVMValueRef func, const char *attr)
+{
+	return LLVMGetStringAttributeAtIndex(func, LLVMAttributeFunctionIndex, attr, strlen(attr));
+}
+
+const char *halo_value__name(LLVMValueRef value)
+{
+	size_t len;
+
+	return LLVMGetValueName2(value, &len);
+}
+
+bool halo_value__is_local(LLVMValueRef value)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(value);
+
+	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+bool halo_value__is_definition(LLVMValueRef value)
+{
+	return !LLVMIsDeclaration(value) &&
+	       LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
+}
+
+uint64_t halo_module__flag(LLVMModuleRef ref, const char *name)
+{
+	LLVMMetadataRef md = LLVMGetModuleFlag(ref, name, strlen(name));
+	LLVMValueRef wrapped, value = NULL;
+
+	if (!md)
+		return 0;
+	wrapped = LLVMMetadataAsValue(LLVMGetModuleContext(ref), md);
+	if (LLVMGetMDNodeNumOperands(wrapped) != 1)
+		return 0;
+	LLVMGetMDNodeOperands(wrapped, &value);
+	return value && LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
+}
