@@ -16,4 +16,5 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 TESTS += $(UNIT_BIN)
 tests: $(TESTS)
 
+include selftests/programs/programs.mk
 include selftests/fuzz/fuzz.mk
