@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/log.h"
+#include "cli.h"
+
+static error_t parse_global(int key, char *arg, struct argp_state *state)
+{
+	struct cli *cli = state->input;
+
+	(void)arg;
+	switch (key) {
+	case 'p':
+		cli->pretty = true;
+		cli->json = true;
+		return 0;
+	case 'j':
+		cli->json = true;
+		return 0;
+	case 'v':
+		cli->verbose = true;
+		halo_log__set_level(HALO_LOG_DEBUG);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_option global_options[] = {
+	{"json", 'j', NULL, 0, "print JSON", 0},
+	{"pretty", 'p', NULL, 0, "print JSON with line breaks", 0},
+	{"verbose", 'v', NULL, 0, "log more", 0},
+	{},
+};
+
+const struct argp cli_global_argp = {.options = global_options, .parser = parse_global};
+
+struct parse_state {
+	struct cli *cli;
+	struct cli_args *args;
+};
+
+static error_t parse_cmd(int key, char *arg, struct argp_state *state)
+{
+	struct parse_state *ps = state->input;
+	struct cli_args *args = ps->args;
+	const struct argp_option *o;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = ps->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (args->count >= args->max)
+			argp_error(state, "one argument too many: '%s'", arg);
+		args->values[args->count++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (args->count < args->min)
+			argp_error(state, "an argument is missing");
+		return 0;
+	}
+	for (o = args->options; o && o->key; o++) {
+		if (o->key != key)
+			continue;
+		if (args->set(key, arg, args->input))
+			argp_error(state, "'%s' is no value for --%s", arg, o->name);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+void cli__parse(struct cli *cli, const struct cmd *cmd, int argc, char **argv,
+		struct cli_args *args)
+{
+	static const struct argp_child children[] = {{.argp = &cli_global_argp}, {}};
+	struct parse_state ps = {cli, args};
+	struct argp argp = {
+		.options = args->options,
+		.parser = parse_cmd,
+		.args_doc = cmd->args,
+		.doc = cmd->help,
+		.children = children,
+	};
+	char name[64];
+
+	/* argp says "Usage: halo-bpf enroll …". */
+	snprintf(name, sizeof(name), "halo-bpf %s", cmd->name);
+	argv[0] = name;
+	argp_err_exit_status = CLI_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &ps);
+	argv[0] = (char *)cmd->name;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "json.h"
+#include "table.h"
+#include "target.h"
+
+static int set_fp(int key, const char *value, void *input)
+{
+	static const char *const policies[] = {"exact", "contract", "reassoc"};
+	size_t i;
+
+	(void)key;
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		if (strcmp(value, policies[i]) == 0) {
+			*(const char **)input = policies[i];
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static void print(json_object *program)
+{
+	size_t n = js__len(js__get(program, "pids"));
+
+	printf("enrolled ");
+	print_clean(stdout, js__str(program, "path"));
+	printf("\n  build-id   %s\n", js__str(program, "build_id"));
+	printf("  processes  %zu\n", n);
+}
+
+enum cli_exit cmd_enroll(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{"fp", 'f', "POLICY", 0,
+		 "what may change in floating-point results: exact (nothing, the default), "
+		 "contract (fused multiply-add), reassoc (the order of sums)",
+		 0},
+		{},
+	};
+	const char *fp = NULL;
+	struct cli_args args = {
+		.min = 1, .max = 1, .options = options, .set = set_fp, .input = &fp};
+	json_object *request, *program;
+	struct target target;
+	struct halo_err err;
+	enum cli_exit ret;
+
+	cli__parse(cli, cmd, argc, argv, &args);
+	if (target__parse(args.values[0], &target, &err))
+		return cli__fail(cli, CLI_FAILED, &err);
+	request = target__to_json(&target);
+	if (fp)
+		json_object_object_add(request, "fp", json_object_new_string(fp));
+	ret = client__call("enroll", request, &program, &err);
+	if (ret)
+		return cli__fail(cli, ret, &err);
+	if (cli->json)
+		cli__print_json(cli, program);
+	else
+		print(program);
+	json_object_put(program);
+	return CLI_OK;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include <halo_bpf.h>
+
+#include "client.h"
+#include "json.h"
+#include "table.h"
+
+/* "", or one line per way in which samples or events were lost. */
+static void print_losses(json_object *stats)
+{
+	static const struct {
+		const char *key, *text;
+	} all[] = {
+#define STAT_ROW(name, key, text) {key, text},
+		HALO_STATS(STAT_ROW)
+#undef STAT_ROW
+	};
+	size_t i;
+
+	/* The first four are no losses. */
+	for (i = HALO_STAT_CTX_FULL; i < ARRAY_SIZE(all); i++)
+		if (js__int(stats, all[i].key))
+			printf("lost      %ld %s\n", js__int(stats, all[i].key), all[i].text);
+}
+
+static void print_daemon(json_object *daemon)
+{
+	json_object *stats = js__get(daemon, "stats");
+
+	printf("daemon    pid %ld, version %s, up %.1f s, %.2f %% of one CPU\n",
+	       js__int(daemon, "pid"), js__str(daemon, "version"), js__double(daemon, "uptime_s"),
+	       100 * js__double(daemon, "cpu_share"));
+	printf("sampling  %s, %ld per CPU and second", js__str(daemon, "tier"),
+	       js__int(daemon, "rate_hz"));
+	if (js__str(daemon, "tier_reason")[0])
+		printf(" (%s)", js__str(daemon, "tier_reason"));
+	printf("\nsamples   %ld of %ld ticks\n", js__int(stats, "samples"),
+	       js__int(stats, "ticks"));
+	print_losses(stats);
+}
+
+static void print_pids(json_object *pids)
+{
+	size_t i;
+
+	printf("  processes");
+	for (i = 0; i < js__len(pids); i++) {
+		json_object *pid = js__at(pids, i);
+		const char *reason = js__str(pid, "reason");
+
+		printf("%s %ld", i ? "," : " ", js__int(pid, "pid"));
+		if (js__int(pid, "attached"))
+			continue;
+		printf(" (not attached%s", reason[0] ? ": " : "");
+		print_clean(stdout, reason);
+		printf(")");
+	}
+	printf("%s\n", i ? "" : "  none");
+}
+
+static void print_samples(json_object *samples)
+{
+	if (!json_object_is_type(samples, json_type_object))
+		return;
+	printf("  samples  ");
+	json_object_object_foreach(samples, tier, count)
+		printf(" %s %ld", tier, json_object_get_int64(count));
+	printf("\n");
+}
+
+static void print_sections(json_object *sections)
+{
+	static const char *const headers[] = {"SECTION",   "STATE",    "VERSION",
+					      ">SPEED-UP", "INTERVAL", ">PAIRS",
+					      ">TRIALS",   "REASON",   NULL};
+	struct table *t;
+	size_t i;
+
+	if (!js__len(sections))
+		return;
+	t = table__new(headers);
+	for (i = 0; i < js__len(sections); i++) {
+		json_object *s = js__at(sections, i);
+
+		table__cell(t, "%s", js__str(s, "root"));
+		table__cell(t, "%s", js__str(s, "state"));
+		table__cell(t, "%s", js__str(s, "version"));
+		if (js__int(s, "pairs")) {
+			table__cell(t, "%.2f", js__double(s, "speedup"));
+			table__cell(t, "%.2f to %.2f", js__double(s, "low"), js__double(s, "high"));
+		} else {
+			table__cell(t, "-");
+			table__cell(t, "-");
+		}
+		table__cell(t, "%ld", js__int(s, "pairs"));
+		table__cell(t, "%ld", js__int(s, "trials"));
+		table__cell(t, "%s", js__str(s, "reason"));
+	}
+	table__print(t, stdout, 2);
+	table__free(t);
+}
+
+static void print_program(json_object *program)
+{
+	printf("\n");
+	print_clean(stdout, js__str(program, "path"));
+	printf("\n  build-id   %s\n", js__str(program, "build_id"));
+	printf("  state      %s\n", js__str(program, "state"));
+	printf("  fp         %s\n", js__str(program, "fp"));
+	print_pids(js__get(program, "pids"));
+	print_samples(js__get(program, "samples"));
+	print_sections(js__get(program, "sections"));
+}
+
+static void print(json_object *answer)
+{
+	json_object *programs = js__get(answer, "programs");
+	size_t i;
+
+	print_daemon(js__get(answer, "daemon"));
+	if (!js__len(programs))
+		printf("\nno program is enrolled\n");
+	for (i = 0; i < js__len(programs); i++)
+		print_program(js__at(programs, i));
+}
+
+enum cli_exit cmd_status(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
+{
+	struct cli_args args = {};
+	json_object *answer;
+	struct halo_err err;
+	enum cli_exit ret;
+
+	cli__parse(cli, cmd, argc, argv, &args);
+	ret = client__call("status", NULL, &answer, &err);
+	if (ret)
+		return cli__fail(cli, ret, &err);
+	if (cli->json)
+		cli__print_json(cli, answer);
+	else
+		print(answer);
+	json_object_put(answer);
+	return CLI_OK;
+}
