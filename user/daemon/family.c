@@ -8,6 +8,7 @@
 
 #include "../lib/log.h"
 #include "../lib/util.h"
+#include "inject.h"
 #include "store.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -212,6 +213,12 @@ void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t v
 uint64_t halo_family__bias(const struct halo_family *f)
 {
 	return f->bias;
+}
+
+const uint64_t *halo_family__slots(const struct halo_family *f, uint64_t *len)
+{
+	*len = f->len;
+	return f->slots;
 }
 
 static uint64_t sum_entries(const struct halo_family *f, unsigned int arm)

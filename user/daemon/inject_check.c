@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "../lib/util.h"
+#include "inject.h"
+#include "maps.h"
+
+static int read_maps(pid_t pid, struct halo_maps *maps, struct halo_err *err)
+{
+	__cleanup_fd int proc = halo_proc__open(pid, err);
+
+	return proc < 0 ? proc : halo_maps__read(proc, maps, err);
+}
+
+static int check_private(pid_t pid, uint64_t slots, struct halo_err *err)
+{
+	const struct halo_map *m;
+	struct halo_maps maps;
+	bool ok, shared;
+	int ret;
+
+	ret = read_maps(pid, &maps, err);
+	if (ret)
+		return ret;
+	m = halo_maps__at(&maps, slots);
+	ok = m && (m->prot & PROT_READ);
+	shared = m && m->shared;
+	halo_maps__free(&maps);
+	if (!ok)
+		return halo_err__set(err, -EFAULT, "its slots are not mapped");
+	if (shared)
+		return halo_err__set(err, -EALREADY, "it is attached already");
+	return 0;
+}
+
+int halo_inject__check_before(pid_t pid, const struct halo_family *f,
+			      const struct halo_offer *offer, struct halo_err *err)
+{
+	const size_t data = HALO_DATA_PAGES * HALO_PAGE;
+	struct halo_tracee t = {.pid = pid};
+	__cleanup_free char *current = NULL;
+	const char *wanted;
+	uint64_t len;
+	int ret;
+
+	ret = check_private(pid, offer->map[HALO_MAP_SLOTS].addr, err);
+	if (ret)
+		return ret;
+	wanted = (const char *)halo_family__slots(f, &len);
+	current = malloc(len);
+	if (!current)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	ret = halo_tracee__read(&t, offer->map[HALO_MAP_SLOTS].addr, current, len);
+	if (ret)
+		return halo_err__set(err, ret, "cannot read its slots: %s", strerror(-ret));
+	if (memcmp(current + data, wanted + data, len - data) != 0) {
+		halo_err__set(err, -EILSEQ, "its slots do not hold what its tables say");
+		halo_err__cause(err, "the program has written them, or a tool rewrote its file");
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+static bool mapped_as_offered(const struct halo_maps *maps, const struct halo_mapping *wanted,
+			      int fd)
+{
+	const struct halo_map *m = halo_maps__at(maps, wanted->addr);
+	struct stat st;
+
+	return m && fstat(fd, &st) == 0 && m->ino == st.st_ino && m->start == wanted->addr &&
+	       m->end - m->start == wanted->len && m->off == 0 && m->prot == (int)wanted->prot &&
+	       m->shared == !!(wanted->flags & MAP_SHARED);
+}
+
+int halo_inject__check_after(const struct halo_injection *inj, struct halo_err *err)
+{
+	struct halo_maps maps;
+	bool ok = true;
+	size_t i;
+	int ret;
+
+	ret = read_maps(inj->tracee.pid, &maps, err);
+	if (ret)
+		return ret;
+	for (i = 0; i < HALO_MAP_COUNT; i++)
+		ok = ok && mapped_as_offered(&maps, &inj->offer.map[i], inj->fds[i]);
+	halo_maps__free(&maps);
+	return ok ? 0 : halo_err__set(err, -EPROTO, "its mappings are not as they should be");
+}
