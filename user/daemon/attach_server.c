@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "../lib/util.h"
+#include "attach_server.h"
+#include "identity.h"
+#include "process.h"
+#include "program.h"
+#include "socket.h"
+
+#define LOG_TAG "attach"
+#include "../lib/log.h"
+
+#define MAX_PEERS  256
+#define TIMEOUT_NS (2 * HALO_SEC) /* for a peer's whole conversation */
+
+struct peer {
+	TAILQ_ENTRY(peer) link;
+	struct halo_attach_server *server;
+	int fd;
+	struct halo_io *io;
+	struct halo_timer timer;
+	pid_t pid;
+	/* Once the offer is out: */
+	uint32_t exe_id; /* the program may be unenrolled meanwhile; 0: no offer made */
+	struct halo_group *group;
+	struct halo_layout layout;
+};
+
+struct halo_attach_server {
+	struct halo_daemon *daemon;
+	int fd;
+	struct halo_io *io;
+	TAILQ_HEAD(, peer) peers;
+	unsigned int n_peers;
+};
+
+/* The program that the offer was made for, if it is still enrolled. */
+static struct halo_program *program_of(const struct peer *peer)
+{
+	struct halo_program *p;
+
+	TAILQ_FOREACH(p, &peer->server->daemon->programs, link)
+	if (p->exe_id == peer->exe_id)
+		return p;
+	return NULL;
+}
+
+static void peer__free(struct peer *peer)
+{
+	struct halo_attach_server *s = peer->server;
+	struct halo_program *p = peer->exe_id ? program_of(peer) : NULL;
+
+	if (p && peer->group)
+		halo_group__free(p, peer->group);
+	halo_loop__cancel(s->daemon->loop, &peer->timer);
+	halo_loop__unwatch(s->daemon->loop, peer->io);
+	zclose(&peer->fd);
+	TAILQ_REMOVE(&s->peers, peer, link);
+	s->n_peers--;
+	free(peer);
+}
+
+static int send_offer(int fd, const struct halo_offer *offer, const int fds[HALO_MAP_COUNT])
+{
+	union {
+		char buf[CMSG_SPACE(HALO_MAP_COUNT * sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)offer, .iov_len = sizeof(*offer)};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(HALO_MAP_COUNT * sizeof(int));
+	memcpy(CMSG_DATA(cmsg), fds, HALO_MAP_COUNT * sizeof(int));
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err *err)
+{
+	int fds[HALO_MAP_COUNT] = {-1, -1, -1};
+	struct halo_offer offer;
+	int ret;
+
+	ret = halo_layout__read(peer->pid, p->prepared, &peer->layout, err);
+	if (!ret)
+		ret = halo_group__new(p, peer->pid, &peer->layout, &peer->group, err);
+	if (ret)
+		return ret;
+	peer->exe_id = p->exe_id;
+	ret = halo_family__offer(peer->group->family, p->arena, &offer, fds, err);
+	if (!ret) {
+		ret = send_offer(peer->fd, &offer, fds);
+		if (ret)
+			halo_err__set(err, ret, "sending the offer: %s", strerror(-ret));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		zclose(&fds[i]);
+	return ret;
+}
+
+static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
+{
+	struct halo_daemon *d = peer->server->daemon;
+	__cleanup_fd int exe = -1;
+	struct halo_program *p;
+	struct halo_hello hello;
+	struct halo_err err = {0};
+
+	if (len != sizeof(hello))
+		return false;
+	memcpy(&hello, msg, sizeof(hello));
+	if (hello.magic != HALO_ATTACH_MAGIC || hello.version != HALO_FORMAT_VERSION)
+		return false;
+	/* Its exec comes before its hello, so let it be known first. */
+	halo_kernel__poll(d->kernel);
+	exe = halo_identity__open_exe(peer->pid);
+	p = exe >= 0 ? halo_identity__program(d, exe) : NULL;
+	if (!p)
+		return false;
+	if (make_offer(peer, p, &err)) {
+		log_warn("process %d: %s", peer->pid, err.what);
+		return false;
+	}
+	return true;
+}
+
+/* A process that some mapping failed in keeps the original code; the slots it may have say so too. */
+static const char *failure(const struct halo_done *done, char *buf, size_t size)
+{
+	static const char *const name[] = {"slots", "arena", "counters"};
+
+	for (size_t i = 0; i < HALO_MAP_COUNT; i++) {
+		if (!done->error[i])
+			continue;
+		snprintf(buf, size, "its stub could not map the %s: %s", name[i],
+			 strerror(done->error[i] < 0 && done->error[i] > -4096
+					  ? -(int)done->error[i]
+					  : EPROTO));
+		return buf;
+	}
+	return NULL;
+}
+
+static void on_done(struct peer *peer, const void *msg, ssize_t len)
+{
+	struct halo_program *p = program_of(peer);
+	struct halo_group *group = peer->group;
+	struct halo_process *proc;
+	struct halo_done done;
+	const char *reason;
+	char buf[128];
+
+	if (!p || len != sizeof(done))
+		return;
+	memcpy(&done, msg, sizeof(done));
+	if (done.magic != HALO_ATTACH_MAGIC)
+		return;
+	proc = halo_process__find(p, peer->pid);
+	if (!proc) {
+		halo_process__exec(p, peer->pid, peer->layout.start_ns);
+		proc = halo_process__find(p, peer->pid);
+	}
+	if (!proc || proc->group)
+		return;
+	reason = failure(&done, buf, sizeof(buf));
+	if (reason) {
+		halo_process__refused(proc, reason);
+		return;
+	}
+	peer->group = NULL;
+	halo_process__attached(proc, group, &peer->layout, "by its stub");
+}
+
+static void on_peer(void *ctx, uint32_t events)
+{
+	struct peer *peer = ctx;
+	char msg[sizeof(struct halo_done) + sizeof(struct halo_hello)];
+	ssize_t n = recv(peer->fd, msg, sizeof(msg), MSG_DONTWAIT);
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0 && !peer->exe_id && on_hello(peer, msg, n))
+		return;
+	if (n > 0 && peer->exe_id)
+		on_done(peer, msg, n);
+	peer__free(peer);
+}
+
+static void on_timeout(void *ctx)
+{
+	peer__free(ctx);
+}
+
+static void add_peer(struct halo_attach_server *s, int fd, pid_t pid)
+{
+	struct peer *peer = calloc(1, sizeof(*peer));
+	struct halo_loop *loop = s->daemon->loop;
+
+	if (!peer || s->n_peers >= MAX_PEERS ||
+	    halo_loop__watch(loop, fd, EPOLLIN, on_peer, peer, &peer->io)) {
+		free(peer);
+		close(fd);
+		return;
+	}
+	peer->server = s;
+	peer->fd = fd;
+	peer->pid = pid;
+	TAILQ_INSERT_TAIL(&s->peers, peer, link);
+	s->n_peers++;
+	halo_loop__arm(loop, &peer->timer, halo_loop__now() + TIMEOUT_NS, on_timeout, peer);
+}
+
+static void on_connect(void *ctx, uint32_t events)
+{
+	struct halo_attach_server *s = ctx;
+	pid_t pid;
+	uid_t uid;
+	int fd;
+
+	(void)events;
+	while ((fd = halo_socket__accept(s->fd, &pid, &uid)) >= 0)
+		add_peer(s, fd, pid);
+}
+
+int halo_attach_server__open(struct halo_daemon *d, struct halo_attach_server **out,
+			     struct halo_err *err)
+{
+	struct halo_attach_server *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	s->daemon = d;
+	TAILQ_INIT(&s->peers);
+	/* The one socket for all users: programs of any of them may be enrolled. */
+	s->fd = halo_socket__listen(HALO_ATTACH_SOCKET, 0666, err);
+	if (s->fd < 0) {
+		ret = s->fd;
+		free(s);
+		return ret;
+	}
+	ret = halo_loop__watch(d->loop, s->fd, EPOLLIN, on_connect, s, &s->io);
+	if (ret) {
+		halo_attach_server__close(s);
+		return halo_err__set(err, ret, "watching the attach socket: %s", strerror(-ret));
+	}
+	*out = s;
+	return 0;
+}
+
+void halo_attach_server__close(struct halo_attach_server *s)
+{
+	struct peer *peer;
+
+	if (!s)
+		return;
+	while ((peer = TAILQ_FIRST(&s->peers)))
+		peer__free(peer);
+	halo_loop__unwatch(s->daemon->loop, s->io);
+	zclose(&s->fd);
+	unlink(HALO_ATTACH_SOCKET);
+	free(s);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include "../lib/util.h"
+#include "attach_server.h"
+#include "control.h"
+#include "decide.h"
+#include "job.h"
+#include "privileges.h"
+#include "process.h"
+#include "program.h"
+#include "samples.h"
+#include "worker_path.h"
+
+#define LOG_TAG "daemon"
+#include "../lib/log.h"
+
+#define LOCK_FILE HALO_RUN_DIR "/lock"
+#define STORE_DIR HALO_RUN_DIR "/shm"
+
+static void on_event(void *ctx, const struct halo_event *event)
+{
+	halo_program__on_event(ctx, event);
+}
+
+static void on_kernel_events(void *ctx, uint32_t events)
+{
+	struct halo_daemon *d = ctx;
+
+	(void)events;
+	halo_kernel__poll(d->kernel);
+}
+
+static void on_signal(void *ctx, uint32_t events)
+{
+	struct halo_daemon *d = ctx;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(d->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	log_info("stopping: %s", strsignal(info.ssi_signo));
+	halo_loop__stop(d->loop);
+}
+
+/* Where the kernel side lost events, processes came or went unseen. */
+static void catch_up(struct halo_daemon *d)
+{
+	uint64_t stats[HALO_STAT_MAX];
+	struct halo_program *p;
+
+	if (halo_kernel__stats(d->kernel, stats) || stats[HALO_STAT_EVENT_LOST] == d->events_lost)
+		return;
+	d->events_lost = stats[HALO_STAT_EVENT_LOST];
+	TAILQ_FOREACH(p, &d->programs, link)
+	halo_process__scan(p);
+}
+
+static void on_drain(void *ctx)
+{
+	struct halo_daemon *d = ctx;
+	struct halo_program *p;
+
+	halo_samples__drain(d);
+	catch_up(d);
+	TAILQ_FOREACH(p, &d->programs, link)
+	halo_decide__tick(p);
+	halo_loop__arm(d->loop, &d->drain, halo_loop__now() + HALO_DRAIN_NS, on_drain, d);
+}
+
+static int open_run_dir(int *lock_fd, struct halo_err *err)
+{
+	struct stat st;
+
+	if (mkdir(HALO_RUN_DIR, 0755) && errno != EEXIST)
+		return halo_err__set(err, -errno, "making " HALO_RUN_DIR ": %s", strerror(errno));
+	if (lstat(HALO_RUN_DIR, &st) || !S_ISDIR(st.st_mode) || st.st_uid != 0)
+		return halo_err__set(err, -EPERM, HALO_RUN_DIR " is not a directory of root's");
+	if (chmod(HALO_RUN_DIR, 0755))
+		return halo_err__set(err, -errno, HALO_RUN_DIR ": %s", strerror(errno));
+	*lock_fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*lock_fd < 0)
+		return halo_err__set(err, -errno, "opening " LOCK_FILE ": %s", strerror(errno));
+	if (!flock(*lock_fd, LOCK_EX | LOCK_NB))
+		return 0;
+	halo_err__set(err, -EALREADY, "the daemon is running already");
+	halo_err__cause(err, "another process holds " LOCK_FILE);
+	halo_err__remedy(err, "use it, or end it first: halo-bpf stop");
+	return -EALREADY;
+}
+
+static int open_signals(struct halo_daemon *d, struct halo_err *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	d->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (d->signal_fd < 0 ||
+	    halo_loop__watch(d->loop, d->signal_fd, EPOLLIN, on_signal, d, &d->signal_io))
+		return halo_err__set(err, -errno, "watching signals: %s", strerror(errno));
+	return 0;
+}
+
+static int open_kernel(struct halo_daemon *d, struct halo_err *err)
+{
+	struct halo_kernel_opts opts = {.rate_hz = d->opts->rate_hz ? d->opts->rate_hz
+								    : HALO_RATE_HZ};
+	int ret;
+
+	ret = halo_kernel__open(&opts, on_event, d, &d->kernel, err);
+	if (ret)
+		return ret;
+	ret = halo_loop__watch(d->loop, halo_kernel__event_fd(d->kernel), EPOLLIN, on_kernel_events,
+			       d, &d->event_io);
+	if (ret)
+		return halo_err__set(err, ret, "watching kernel events: %s", strerror(-ret));
+	log_info("sampling by %s: %s", halo_kernel__tier(d->kernel),
+		 halo_kernel__tier_reason(d->kernel));
+	return 0;
+}
+
+static int daemon__start(struct halo_daemon *d, struct halo_err *err)
+{
+	int ret;
+
+	d->started_ns = halo_loop__now();
+	halo_privileges__worker(&d->worker_uid, &d->worker_gid);
+	ret = halo_configs__read(d->opts->knobs_dir, &d->configs, err);
+	if (!ret)
+		ret = halo_worker__open(d->opts->opt_path, &d->opt_fd, err);
+	if (!ret)
+		ret = halo_job__prepare_dir(err);
+	if (!ret)
+		ret = halo_store__open(STORE_DIR, &d->store, err);
+	if (!ret)
+		ret = halo_loop__new(&d->loop)
+			      ? halo_err__set(err, -errno, "epoll: %s", strerror(errno))
+			      : 0;
+	if (!ret)
+		ret = open_signals(d, err);
+	if (!ret)
+		ret = open_kernel(d, err);
+	if (!ret)
+		ret = halo_attach_server__open(d, &d->attach, err);
+	if (!ret)
+		ret = halo_control__open(d, &d->control, err);
+	if (!ret)
+		ret = halo_privileges__drop(err);
+	return ret;
+}
+
+/*
+ * Programs go back to their original code. A thread may still be inside an image, so the files stay
+ * for a later daemon while any process is attached: it must never map another arena over this one.
+ */
+static void daemon__stop(struct halo_daemon *d)
+{
+	struct halo_program *p;
+	bool attached = false;
+
+	halo_attach_server__close(d->attach);
+	halo_control__close(d->control);
+	while ((p = TAILQ_FIRST(&d->programs))) {
+		attached |= !TAILQ_EMPTY(&p->groups);
+		halo_program__unenroll(p);
+	}
+	if (d->loop) {
+		halo_loop__cancel(d->loop, &d->drain);
+		halo_loop__unwatch(d->loop, d->event_io);
+		halo_loop__unwatch(d->loop, d->signal_io);
+	}
+	if (d->kernel)
+		halo_kernel__close(d->kernel);
+	halo_privileges__raise_admin();
+	halo_store__close(d->store, !attached);
+	halo_privileges__lower_admin();
+	halo_loop__free(d->loop);
+	halo_configs__free(&d->configs);
+	zclose(&d->signal_fd);
+	zclose(&d->opt_fd);
+	free(d->known);
+}
+
+static void tell_ready(const struct halo_daemon_opts *opts, const struct halo_err *err)
+{
+	json_object *obj = err ? halo_err__to_json(err) : json_object_new_object();
+	int fd = opts->ready_fd;
+
+	if (fd >= 0) {
+		dprintf(fd, "%s\n", json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN));
+		close(fd);
+	}
+	json_object_put(obj);
+}
+
+int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
+{
+	struct halo_daemon *d = calloc(1, sizeof(*d));
+	struct halo_err local = {0};
+	__cleanup_fd int lock_fd = -1;
+	int ret;
+
+	err = err ? err : &local;
+	ret = d ? halo_privileges__check(err) : halo_err__set(err, -ENOMEM, "out of memory");
+	if (!ret)
+		ret = open_run_dir(&lock_fd, err);
+	if (ret) {
+		free(d);
+		tell_ready(opts, err);
+		return ret;
+	}
+	d->opts = opts;
+	d->opt_fd = d->signal_fd = -1;
+	TAILQ_INIT(&d->programs);
+	ret = daemon__start(d, err);
+	tell_ready(opts, ret ? err : NULL);
+	if (!ret) {
+		log_info("halo-bpf %s serves", HALO_VERSION);
+		halo_loop__arm(d->loop, &d->drain, 0, on_drain, d);
+		ret = halo_loop__run(d->loop);
+		log_info("stopped");
+	}
+	daemon__stop(d);
+	free(d);
+	return ret;
+}

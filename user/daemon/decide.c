@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/util.h"
+#include "answer.h"
+#include "decide.h"
+#include "job.h"
+#include "process.h"
+#include "program.h"
+#include "request.h"
+#include "tuning.h"
+
+#define MAX_JOBS      1		      /* workers at a time, of all programs */
+#define MAX_CRASHES   2		      /* of workers on one root */
+#define LOOK_AGAIN_NS (10 * HALO_SEC) /* at a program that had nothing to gain */
+#define MIN_ROOM      (64ULL << 10)   /* less arena than that is full */
+#define SPARE_ROOM    (64ULL << 10)   /* kept for counting entries */
+#define MAX_HOT	      32
+
+static void settle(struct halo_program *p, const char *reason)
+{
+	uint64_t hot[MAX_HOT];
+	size_t n = halo_decide__hot(p, hot, MAX_HOT);
+
+	p->settled = true;
+	p->settled_ns = halo_loop__now();
+	if (strcmp(p->settled_reason, reason))
+		halo_program__note(p, "nothing more to try: %s", reason);
+	snprintf(p->settled_reason, sizeof(p->settled_reason), "%s", reason);
+	free(p->settled_hot);
+	p->settled_hot = calloc(n + 1, sizeof(*hot));
+	p->n_settled_hot = p->settled_hot ? n : 0;
+	memcpy(p->settled_hot ? p->settled_hot : hot, hot, p->n_settled_hot * sizeof(*hot));
+}
+
+/* Whether a function is hot now that was not when the program was last looked at. */
+static bool profile_changed(struct halo_program *p)
+{
+	uint64_t hot[MAX_HOT];
+	size_t n = halo_decide__hot(p, hot, MAX_HOT);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < p->n_settled_hot && p->settled_hot[k] != hot[i])
+			k++;
+		if (k == p->n_settled_hot)
+			return true;
+	}
+	return false;
+}
+
+static const struct halo_func *find_blame(struct halo_program *p)
+{
+	uint64_t hot[MAX_HOT];
+	size_t n = halo_decide__hot(p, hot, MAX_HOT);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct halo_func *f = halo_prepared__func_at(p->prepared, hot[i]);
+
+		if (f && f->slot)
+			return f;
+	}
+	return NULL;
+}
+
+static void on_job_end(void *ctx, const struct halo_job_end *end);
+
+/* Compile for @s, or for a section of the worker's choice. */
+static void start_job(struct halo_program *p, struct halo_tuning *s)
+{
+	struct halo_daemon *d = p->daemon;
+	unsigned int config = s ? s->next_config : 0;
+	uint64_t used = halo_arena__next(p->arena);
+	struct halo_err err = {0};
+	json_object *request;
+	int ret;
+
+	if (d->n_jobs >= MAX_JOBS)
+		return;
+	if (used > HALO_ARENA_SIZE - SPARE_ROOM - MIN_ROOM) {
+		if (s)
+			halo_tuning__finish(p, s);
+		settle(p, "the arena is full");
+		return;
+	}
+	p->job_place = halo_prepared__arena(p->prepared) + (int64_t)used;
+	p->job_room = HALO_ARENA_SIZE - SPARE_ROOM - used;
+	p->blame = s ? s->root : find_blame(p);
+	if (s && !s->adopted)
+		s->state = HALO_TUNING_COMPILING;
+	request = halo_request__new(p, s ? s->root : NULL, d->configs.item[config].json);
+	ret = halo_job__start(d, request, p->prepared->fd, on_job_end, p, &p->job, &err);
+	json_object_put(request);
+	/* So that the next look at CPU times tells who was busy meanwhile. */
+	halo_process__busiest(p);
+	p->fresh = 0;
+	if (!ret)
+		return;
+	if (s)
+		halo_tuning__fail(p, s, err.what);
+	else
+		settle(p, err.what);
+}
+
+static void start_audit(struct halo_program *p, struct halo_tuning *s)
+{
+	struct halo_group *group = halo_process__busiest(p);
+	struct halo_err err = {0};
+
+	if (group && halo_tuning__audit(p, s, group, &err))
+		halo_tuning__fail(p, s, err.what);
+}
+
+/* The worker has nothing new for this configuration: the next one, if any. */
+static void advance(struct halo_program *p, struct halo_tuning *s)
+{
+	s->next_config++;
+	if (s->next_config >= p->daemon->configs.count)
+		halo_tuning__finish(p, s);
+}
+
+static void continue_section(struct halo_program *p)
+{
+	struct halo_tuning *s = p->current;
+
+	if (s->trial)
+		start_audit(p, s);
+	else if (s->next_config >= p->daemon->configs.count)
+		halo_tuning__finish(p, s);
+	else
+		start_job(p, s);
+}
+
+static void choose_section(struct halo_program *p)
+{
+	uint64_t hot;
+
+	if (p->fresh < HALO_FRESH_SAMPLES || TAILQ_EMPTY(&p->groups))
+		return;
+	if (p->settled) {
+		if (halo_loop__now() - p->settled_ns < LOOK_AGAIN_NS)
+			return;
+		p->settled_ns = halo_loop__now();
+		if (!profile_changed(p))
+			return;
+		p->settled = false;
+	}
+	if (p->n_sections == HALO_MAX_SECTIONS)
+		settle(p, "as many sections as a program may have");
+	else if (!halo_decide__hot(p, &hot, 1))
+		settle(p, "no other function of the program takes 5 % of its time");
+	else
+		start_job(p, NULL);
+}
+
+void halo_decide__tick(struct halo_program *p)
+{
+	if (p->denied[0] || p->job || p->trial)
+		return;
+	if (p->current)
+		continue_section(p);
+	else
+		choose_section(p);
+}
+
+void halo_decide__next(struct halo_program *p, struct halo_tuning *s)
+{
+	if (s->next_config >= p->daemon->configs.count)
+		halo_tuning__finish(p, s);
+	/* Samples of the time before tell nothing of what runs now. */
+	p->fresh = 0;
+	halo_decide__tick(p);
+}
+
+/* The worker died, or what it says makes no sense. */
+static void blame(struct halo_program *p, const char *reason)
+{
+	struct halo_tuning *s = p->current;
+	char text[256];
+
+	if (!s && p->blame)
+		s = halo_tuning__get(p, p->blame);
+	if (!s) {
+		settle(p, reason);
+		return;
+	}
+	snprintf(text, sizeof(text), "compiling failed: %s", reason);
+	if (++s->crashes >= MAX_CRASHES) {
+		halo_tuning__fail(p, s, text);
+		return;
+	}
+	if (!s->adopted) {
+		s->state = HALO_TUNING_FAILED;
+		snprintf(s->reason, sizeof(s->reason), "%s", text);
+	}
+	halo_program__note(p, "%s: %s; it is tried once more", s->root->name, reason);
+}
+
+static void on_none(struct halo_program *p, const struct halo_answer *answer)
+{
+	if (!p->current) {
+		settle(p, answer->reason);
+		return;
+	}
+	halo_program__note(p, "%s: nothing to try with %s: %s", p->current->root->name,
+			   p->daemon->configs.item[p->current->next_config].name, answer->reason);
+	advance(p, p->current);
+}
+
+static void on_error(struct halo_program *p, const struct halo_answer *answer)
+{
+	struct halo_tuning *s = p->current;
+	const struct halo_func *root = answer->root ? answer->root : p->blame;
+	char text[256];
+
+	if (!s && root)
+		s = halo_tuning__get(p, root);
+	if (!s) {
+		settle(p, answer->error.what);
+		return;
+	}
+	snprintf(text, sizeof(text), "compiling failed: %.150s%s%.80s", answer->error.what,
+		 answer->error.cause[0] ? ": " : "", answer->error.cause);
+	/* With another configuration it may go well: but only one that was not the first. */
+	if (s == p->current && s->next_config + 1 < p->daemon->configs.count) {
+		halo_program__note(p, "%s: %s", s->root->name, text);
+		advance(p, s);
+		return;
+	}
+	halo_tuning__fail(p, s, text);
+}
+
+static void on_code(struct halo_program *p, const struct halo_answer *answer, int dir_fd)
+{
+	struct halo_tuning *s = p->current;
+	struct halo_err err = {0};
+	const char *config;
+
+	if (s && s->root != answer->root) {
+		blame(p, "the worker compiled another section than asked for");
+		return;
+	}
+	if (!s)
+		s = halo_tuning__get(p, answer->root);
+	if (!s || s->handled) {
+		settle(p, "the worker chose a section that was tried before");
+		return;
+	}
+	p->current = s;
+	config = p->daemon->configs.item[s->next_config].name;
+	if (halo_tuning__has_hash(p, s, answer->hash)) {
+		halo_program__note(p, "%s: %s gives the same code as before", s->root->name,
+				   config);
+		advance(p, s);
+		return;
+	}
+	if (halo_tuning__install(p, s, answer, config, dir_fd, &err)) {
+		halo_tuning__fail(p, s, err.what);
+		return;
+	}
+	s->next_config++;
+	halo_program__note(p, "%s: compiled %s, %llu bytes", s->root->name, s->trial->name,
+			   (unsigned long long)s->trial->code_size);
+	start_audit(p, s);
+}
+
+static void on_answer(struct halo_program *p, struct halo_answer *answer, int dir_fd)
+{
+	if (answer->considered && !p->current) {
+		json_object_put(p->considered);
+		p->considered = take_ptr(answer->considered);
+	}
+	switch (answer->status) {
+	case HALO_ANSWER_OK:
+		on_code(p, answer, dir_fd);
+		break;
+	case HALO_ANSWER_NONE:
+		on_none(p, answer);
+		break;
+	case HALO_ANSWER_ERROR:
+		on_error(p, answer);
+		break;
+	}
+}
+
+static void on_job_end(void *ctx, const struct halo_job_end *end)
+{
+	struct halo_program *p = ctx;
+	struct halo_answer answer = {0};
+	struct halo_err err = {0};
+
+	p->job = NULL;
+	if (end->failure[0])
+		blame(p, end->failure);
+	else if (halo_answer__parse(end->answer, end->answer_len, p->prepared, p->job_place,
+				    p->job_room, &answer, &err))
+		blame(p, err.what);
+	else
+		on_answer(p, &answer, end->dir_fd);
+	halo_answer__free(&answer);
+}
+
+void halo_decide__cancel(struct halo_program *p)
+{
+	if (p->job) {
+		halo_job__cancel(p->job);
+		p->job = NULL;
+	}
+	halo_tuning__cancel_audit(p);
+	p->current = NULL;
+}

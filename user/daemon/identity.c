@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "../lib/util.h"
+#include "identity.h"
+
+#define FILE_MAX    (4ULL << 30) /* larger executables are refused */
+#define ENVIRON_MAX (256 << 10)
+#define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
+
+int halo_identity__snapshot(int fd)
+{
+	__cleanup_fd int copy = -1;
+	off_t off = 0;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX) {
+		errno = S_ISREG(st.st_mode) ? EFBIG : ENOEXEC;
+		return -1;
+	}
+	copy = memfd_create("halo-exe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (copy < 0)
+		return -1;
+	while (off < st.st_size) {
+		n = sendfile(copy, fd, &off, st.st_size - off);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+	}
+	if (fcntl(copy, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+		return -1;
+	return take_fd(copy);
+}
+
+int halo_identity__open_exe(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static bool same_contents(const struct halo_program *p, int fd)
+{
+	__cleanup_fd int copy = -1;
+	struct halo_prepared *other;
+	struct halo_buildid id;
+	uint8_t hash[32];
+	bool same;
+
+	/* Cheap, and true of nearly every file that is another. */
+	if (halo_buildid__read(fd, &id, NULL) || id.len != p->prepared->buildid.len ||
+	    memcmp(id.id, p->prepared->buildid.id, id.len))
+		return false;
+	copy = halo_identity__snapshot(fd);
+	if (copy < 0 || halo_prepared__open(copy, &other, NULL))
+		return false;
+	same = !halo_prepared__hash(other, hash, NULL) && !memcmp(hash, p->hash, sizeof(hash));
+	halo_prepared__free(other);
+	return same;
+}
+
+static bool same_inode(const struct halo_program *p, const struct stat *st)
+{
+	return st->st_dev == p->dev && st->st_ino == p->ino &&
+	       st->st_ctim.tv_sec == p->ctime.tv_sec && st->st_ctim.tv_nsec == p->ctime.tv_nsec;
+}
+
+bool halo_identity__is_file_of(const struct halo_program *p, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	return same_inode(p, &st) || same_contents(p, fd);
+}
+
+bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid)
+{
+	__cleanup_fd int fd = halo_identity__open_exe(pid);
+
+	return fd >= 0 && halo_identity__is_file_of(p, fd);
+}
+
+struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)
+{
+	struct halo_program *p;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	TAILQ_FOREACH(p, &d->programs, link)
+	if (same_inode(p, &st))
+		return p;
+	TAILQ_FOREACH(p, &d->programs, link)
+	if (same_contents(p, fd))
+		return p;
+	return NULL;
+}
+
+static void each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+
+	if (!dir)
+		return;
+	while ((de = readdir(dir)))
+		if (isdigit((unsigned char)de->d_name[0]) && !fn(ctx, atoi(de->d_name)))
+			break;
+	closedir(dir);
+}
+
+struct walk {
+	const struct halo_program *program;
+	void (*fn)(void *ctx, pid_t pid);
+	void *ctx;
+	/* Files already compared: many processes run the same shell. */
+	struct {
+		dev_t dev;
+		ino_t ino;
+		bool match;
+	} checked[CHECKED_MAX];
+	size_t n_checked;
+};
+
+static bool check_file(struct walk *w, pid_t pid)
+{
+	__cleanup_fd int fd = halo_identity__open_exe(pid);
+	struct stat st;
+	bool match;
+
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	for (size_t i = 0; i < w->n_checked; i++)
+		if (w->checked[i].dev == st.st_dev && w->checked[i].ino == st.st_ino)
+			return w->checked[i].match;
+	match = halo_identity__is_file_of(w->program, fd);
+	if (w->n_checked < CHECKED_MAX) {
+		w->checked[w->n_checked].dev = st.st_dev;
+		w->checked[w->n_checked].ino = st.st_ino;
+		w->checked[w->n_checked++].match = match;
+	}
+	return match;
+}
+
+static bool visit(void *ctx, pid_t pid)
+{
+	struct walk *w = ctx;
+
+	if (check_file(w, pid))
+		w->fn(w->ctx, pid);
+	return true;
+}
+
+void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *ctx, pid_t pid),
+				 void *ctx)
+{
+	struct walk w = {.program = p, .fn = fn, .ctx = ctx};
+
+	each_pid(visit, &w);
+}
+
+struct id_search {
+	const struct halo_buildid *id;
+	pid_t pid;
+};
+
+static bool match_id(void *ctx, pid_t pid)
+{
+	__cleanup_fd int fd = halo_identity__open_exe(pid);
+	struct id_search *s = ctx;
+	struct halo_buildid id;
+
+	if (fd < 0 || halo_buildid__read(fd, &id, NULL) || id.len != s->id->len ||
+	    memcmp(id.id, s->id->id, id.len))
+		return true;
+	s->pid = pid;
+	return false;
+}
+
+pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id)
+{
+	struct id_search s = {.id = id};
+
+	each_pid(match_id, &s);
+	return s.pid;
+}
+
+/* Up to @size - 1 bytes of /proc/PID/@name, NUL-terminated; their number or -1. */
+static ssize_t read_proc(pid_t pid, const char *name, char *buf, size_t size)
+{
+	__cleanup_fd int fd = -1;
+	size_t got = 0;
+	char path[48];
+	ssize_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while (got < size - 1 && (n = read(fd, buf + got, size - 1 - got)) > 0)
+		got += n;
+	buf[got] = '\0';
+	return n < 0 ? -1 : (ssize_t)got;
+}
+
+bool halo_identity__disabled(pid_t pid)
+{
+	__cleanup_free char *env = malloc(ENVIRON_MAX);
+	ssize_t n = env ? read_proc(pid, "environ", env, ENVIRON_MAX) : -1;
+
+	for (ssize_t at = 0; at < n; at += strlen(env + at) + 1)
+		if (!strcmp(env + at, "HALO_DISABLE=1"))
+			return true;
+	return false;
+}
+
+uint64_t halo_identity__cpu_ticks(pid_t pid)
+{
+	unsigned long user, sys;
+	char buf[1024], *p;
+
+	if (read_proc(pid, "stat", buf, sizeof(buf)) <= 0)
+		return 0;
+	/* The name before it may hold anything, parentheses too. */
+	p = strrchr(buf, ')');
+	if (!p ||
+	    sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys) != 2)
+		return 0;
+	return user + sys;
+}

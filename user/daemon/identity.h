@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_IDENTITY_H
+#define HALO_IDENTITY_H
+
+/* Which program a process runs: by the file it executes, never by what it says of itself. */
+#include "core.h"
+
+/*
+ * A private copy of the file @fd that nobody can write to or cut short: its owner may, and the daemon
+ * would die of reading what is no longer there. -1 and errno.
+ */
+int halo_identity__snapshot(int fd);
+
+/* Open what process @pid executes. -1 and errno. */
+int halo_identity__open_exe(pid_t pid);
+
+/* Whether the open file is the program's: the same inode, or the same build-id and contents. */
+bool halo_identity__is_file_of(const struct halo_program *p, int fd);
+bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid);
+/* The enrolled program that the file belongs to, or NULL. */
+struct halo_program *halo_identity__program(struct halo_daemon *d, int fd);
+
+void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *ctx, pid_t pid),
+				 void *ctx);
+/* A process whose executable has the build-id; 0: none. */
+pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id);
+
+/* HALO_DISABLE=1 in the environment that the process was started with. */
+bool halo_identity__disabled(pid_t pid);
+/* User and system time of the process in clock ticks, 0 if it is gone. */
+uint64_t halo_identity__cpu_ticks(pid_t pid);
+
+#endif

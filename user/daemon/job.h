@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_JOB_H
+#define HALO_JOB_H
+
+/*
+ * One halo-opt process: an unprivileged user, no network, limited in memory, time and file size, with
+ * five descriptors and an empty environment (docs/formats/job.md).
+ */
+#include <json-c/json.h>
+
+#include "../lib/err.h"
+
+struct halo_daemon;
+struct halo_job;
+
+struct halo_job_end {
+	int dir_fd;	    /* the job's folder, gone after the callback */
+	const char *answer; /* what it wrote, if it ended well */
+	size_t answer_len;
+	double seconds;
+	char failure[200]; /* empty: it ended well; else why not, in words */
+};
+
+typedef void (*halo_job_fn)(void *ctx, const struct halo_job_end *end);
+
+/*
+ * Start a worker with @request (stays the caller's) on the executable @exe_fd. fn(ctx) is called
+ * exactly once, from the loop, unless the job is cancelled; the job is gone afterwards.
+ */
+int halo_job__start(struct halo_daemon *d, json_object *request, int exe_fd, halo_job_fn fn,
+		    void *ctx, struct halo_job **out, struct halo_err *err);
+void halo_job__cancel(struct halo_job *job);
+
+/* Remove what an earlier daemon's jobs left, and make the folder that jobs live in. */
+int halo_job__prepare_dir(struct halo_err *err);
+
+#endif

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/util.h"
+#include "identity.h"
+#include "process.h"
+#include "program.h"
+#include "tuning.h"
+
+#define LOG_TAG "process"
+#include "../lib/log.h"
+
+/* How long a constructor has before the process is attached from outside, and between attempts. */
+#define GRACE_NS     (1 * HALO_SEC)
+#define RETRY_NS     (3 * HALO_SEC)
+#define MAX_ATTEMPTS 3
+
+struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid)
+{
+	struct halo_process *proc;
+
+	TAILQ_FOREACH(proc, &p->processes, link)
+	if (proc->pid == pid)
+		return proc;
+	return NULL;
+}
+
+static struct halo_process *add(struct halo_program *p, pid_t pid, uint64_t start_ns)
+{
+	struct halo_process *proc = calloc(1, sizeof(*proc));
+
+	if (!proc)
+		return NULL;
+	proc->program = p;
+	proc->pid = pid;
+	proc->start_ns = start_ns;
+	TAILQ_INSERT_TAIL(&p->processes, proc, link);
+	return proc;
+}
+
+int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+		    struct halo_group **out, struct halo_err *err)
+{
+	struct halo_group *group = calloc(1, sizeof(*group));
+	int ret;
+
+	if (!group)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	group->id = ++p->daemon->next_family;
+	group->pid = pid;
+	ret = halo_family__create(p->daemon->store, group->id, p->prepared, layout, &group->family,
+				  err);
+	if (ret) {
+		free(group);
+		return ret;
+	}
+	group->arena_start = layout->bias + halo_prepared__arena(p->prepared);
+	group->arena_end = group->arena_start + HALO_ARENA_SIZE;
+	TAILQ_INSERT_TAIL(&p->groups, group, link);
+	*out = group;
+	return 0;
+}
+
+void halo_group__free(struct halo_program *p, struct halo_group *group)
+{
+	halo_tuning__group_gone(p, group);
+	TAILQ_REMOVE(&p->groups, group, link);
+	halo_family__free(group->family);
+	free(group);
+}
+
+static void leave_group(struct halo_process *proc)
+{
+	struct halo_group *group = proc->group;
+
+	proc->group = NULL;
+	if (group && !--group->procs)
+		halo_group__free(proc->program, group);
+}
+
+void halo_process__remove(struct halo_process *proc)
+{
+	halo_loop__cancel(proc->program->daemon->loop, &proc->timer);
+	leave_group(proc);
+	TAILQ_REMOVE(&proc->program->processes, proc, link);
+	free(proc);
+}
+
+void halo_process__remove_all(struct halo_program *p)
+{
+	struct halo_process *proc;
+
+	while ((proc = TAILQ_FIRST(&p->processes))) {
+		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		halo_process__remove(proc);
+	}
+}
+
+void halo_process__refused(struct halo_process *proc, const char *reason)
+{
+	proc->final = true;
+	snprintf(proc->reason, sizeof(proc->reason), "%s", reason);
+	halo_program__note(proc->program, "process %d runs the original code: %s", proc->pid,
+			   reason);
+}
+
+/* The kernel side has the exact start time if it saw the exec; a scan knows it in 10 ms steps. */
+static int tell_kernel(struct halo_process *proc, const struct halo_layout *layout)
+{
+	struct halo_kernel *kernel = proc->program->daemon->kernel;
+	struct halo_proc entry;
+
+	if (halo_kernel__get_proc(kernel, proc->pid, &entry) ||
+	    entry.exe_id != proc->program->exe_id) {
+		entry = (struct halo_proc){
+			.exe_id = proc->program->exe_id,
+			.start_ns = layout->start_ns,
+			.text_start_addr = layout->text_start,
+			.text_end_addr = layout->text_end,
+			.text_off = layout->text_off,
+		};
+	}
+	if (proc->group) {
+		entry.family = proc->group->id;
+		entry.arena_start_addr = proc->group->arena_start;
+		entry.arena_end_addr = proc->group->arena_end;
+	}
+	return halo_kernel__set_proc(kernel, proc->pid, &entry);
+}
+
+int halo_process__attached(struct halo_process *proc, struct halo_group *group,
+			   const struct halo_layout *layout, const char *how)
+{
+	int ret;
+
+	halo_loop__cancel(proc->program->daemon->loop, &proc->timer);
+	leave_group(proc);
+	proc->group = group;
+	proc->start_ns = layout->start_ns;
+	proc->reason[0] = '\0';
+	group->procs++;
+	ret = tell_kernel(proc, layout);
+	if (ret)
+		halo_program__note(proc->program, "process %d: the kernel side can't follow it: %s",
+				   proc->pid, strerror(-ret));
+	halo_tuning__apply(proc->program, group);
+	halo_program__note(proc->program, "process %d attached %s", proc->pid, how);
+	return 0;
+}
+
+static int inject(struct halo_process *proc, struct halo_err *err)
+{
+	struct halo_program *p = proc->program;
+	unsigned int stopped_us = 0;
+	struct halo_layout layout;
+	struct halo_group *group;
+	char how[64];
+	int ret;
+
+	ret = halo_layout__read(proc->pid, p->prepared, &layout, err);
+	if (ret)
+		return ret;
+	if (halo_identity__disabled(proc->pid))
+		return halo_err__set(err, -ECANCELED, "HALO_DISABLE=1 is in its environment");
+	ret = halo_group__new(p, proc->pid, &layout, &group, err);
+	if (ret)
+		return ret;
+	ret = halo_inject__attach(proc->pid, p->prepared, &layout, group->family, p->arena,
+				  &stopped_us, err);
+	if (ret) {
+		halo_group__free(p, group);
+		/* Its samples count all the same. */
+		tell_kernel(proc, &layout);
+		return ret;
+	}
+	snprintf(how, sizeof(how), "from outside, stopped for %u us", stopped_us);
+	return halo_process__attached(proc, group, &layout, how);
+}
+
+static void attach(void *ctx);
+
+static void try_later(struct halo_process *proc, const struct halo_err *err)
+{
+	struct halo_loop *loop = proc->program->daemon->loop;
+
+	snprintf(proc->reason, sizeof(proc->reason), "%.150s%s%.100s", err->what,
+		 err->cause[0] ? ": " : "", err->cause);
+	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED) {
+		char reason[sizeof(proc->reason)];
+
+		memcpy(reason, proc->reason, sizeof(reason));
+		halo_process__refused(proc, reason);
+		return;
+	}
+	halo_loop__arm(loop, &proc->timer, halo_loop__now() + RETRY_NS, attach, proc);
+}
+
+static void attach(void *ctx)
+{
+	struct halo_process *proc = ctx;
+	struct halo_err err = {0};
+	int ret;
+
+	if (proc->group || proc->final)
+		return;
+	ret = inject(proc, &err);
+	if (!ret)
+		return;
+	if (kill(proc->pid, 0) && errno == ESRCH) {
+		halo_kernel__del_proc(proc->program->daemon->kernel, proc->pid);
+		halo_process__remove(proc);
+		return;
+	}
+	try_later(proc, &err);
+}
+
+void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns)
+{
+	struct halo_process *proc = halo_process__find(p, pid);
+
+	/* A new image: whatever the process was attached to is unmapped. */
+	if (proc)
+		halo_process__remove(proc);
+	proc = add(p, pid, start_ns);
+	if (!proc)
+		return;
+	snprintf(proc->reason, sizeof(proc->reason), "just started");
+	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
+}
+
+static struct halo_group *group_by_id(const struct halo_program *p, uint32_t id)
+{
+	struct halo_group *group;
+
+	TAILQ_FOREACH(group, &p->groups, link)
+	if (group->id == id)
+		return group;
+	return NULL;
+}
+
+void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_t start_ns)
+{
+	struct halo_process *proc = halo_process__find(p, pid);
+	struct halo_proc entry;
+
+	(void)parent;
+	if (proc)
+		halo_process__remove(proc);
+	proc = add(p, pid, start_ns);
+	if (!proc)
+		return;
+	/* The kernel copied the parent's entry at the fork itself, so it tells what was mapped then. */
+	if (!halo_kernel__get_proc(p->daemon->kernel, pid, &entry) && entry.family)
+		proc->group = group_by_id(p, entry.family);
+	if (proc->group) {
+		proc->group->procs++;
+		return;
+	}
+	snprintf(proc->reason, sizeof(proc->reason), "forked before its parent was attached");
+	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
+}
+
+static void remove_dead(struct halo_program *p)
+{
+	struct halo_process *proc = TAILQ_FIRST(&p->processes), *next;
+
+	for (; proc; proc = next) {
+		next = TAILQ_NEXT(proc, link);
+		if (halo_identity__is_process_of(p, proc->pid))
+			continue;
+		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		halo_process__remove(proc);
+	}
+}
+
+static void found(void *ctx, pid_t pid)
+{
+	struct halo_program *p = ctx;
+	struct halo_process *proc;
+
+	if (halo_process__find(p, pid))
+		return;
+	proc = add(p, pid, 0);
+	if (proc)
+		attach(proc);
+}
+
+void halo_process__scan(struct halo_program *p)
+{
+	remove_dead(p);
+	halo_identity__each_process(p, found, p);
+}
+
+pid_t halo_group__pid(const struct halo_program *p, const struct halo_group *group)
+{
+	struct halo_process *proc;
+
+	TAILQ_FOREACH(proc, &p->processes, link)
+	if (proc->group == group)
+		return proc->pid;
+	return 0;
+}
+
+struct halo_group *halo_process__busiest(struct halo_program *p)
+{
+	struct halo_group *group, *best = NULL;
+	uint64_t most = 0;
+
+	TAILQ_FOREACH(group, &p->groups, link)
+	{
+		struct halo_process *proc;
+		uint64_t ticks = 0, used;
+
+		if (!group->procs)
+			continue;
+		TAILQ_FOREACH(proc, &p->processes, link)
+		if (proc->group == group)
+			ticks += halo_identity__cpu_ticks(proc->pid);
+		used = ticks > group->cpu_ticks ? ticks - group->cpu_ticks : 0;
+		group->cpu_ticks = ticks;
+		if (!best || used > most) {
+			best = group;
+			most = used;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_PROCESS_H
+#define HALO_PROCESS_H
+
+/*
+ * The processes of an enrolled binary, and the groups of them that share slots. A process is
+ * attached by its stub's constructor (attach_server.c), or from outside when it runs already or its
+ * constructor did not come.
+ */
+#include "core.h"
+
+struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid);
+
+/* A process began to execute the binary; its constructor has a second to come. */
+void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns);
+/* A forked child: in its parent's group if that was attached when it forked. */
+void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_t start_ns);
+/* Forget the process; its group goes with its last one. */
+void halo_process__remove(struct halo_process *proc);
+void halo_process__remove_all(struct halo_program *p);
+
+/* Find running processes of the binary and attach them; forget those that are gone. */
+void halo_process__scan(struct halo_program *p);
+
+/* A group for a process that is about to be attached. Given up by halo_group__free(). */
+int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+		    struct halo_group **out, struct halo_err *err);
+void halo_group__free(struct halo_program *p, struct halo_group *group);
+
+/* The process has the group's files mapped: tell the kernel side, let it run what is adopted. */
+int halo_process__attached(struct halo_process *proc, struct halo_group *group,
+			   const struct halo_layout *layout, const char *how);
+/* It will not be attached: keep the reason for status. */
+void halo_process__refused(struct halo_process *proc, const char *reason);
+
+/* Of the groups, the one that used most CPU time since the last call; NULL: no group. */
+struct halo_group *halo_process__busiest(struct halo_program *p);
+/* A live process of the group, 0: none. */
+pid_t halo_group__pid(const struct halo_program *p, const struct halo_group *group);
+
+#endif

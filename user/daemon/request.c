@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
+#include "request.h"
+
+static void add_sample(void *ctx, uint64_t vaddr, double own, double variant)
+{
+	long count = lround(own + variant);
+	json_object *pair;
+
+	if (count < 1)
+		return;
+	pair = json_object_new_array_ext(2);
+	json_object_array_add(pair, json_object_new_int64(vaddr));
+	json_object_array_add(pair, json_object_new_int64(count));
+	json_object_array_add(ctx, pair);
+}
+
+static json_object *new_function(const struct halo_func *f)
+{
+	json_object *obj = json_object_new_object();
+
+	json_object_object_add(obj, "function", json_object_new_string(f->name));
+	json_object_object_add(obj, "unit", json_object_new_int64(f->unit));
+	return obj;
+}
+
+static const char *skip_reason(const struct halo_tuning *s)
+{
+	if (s->adopted)
+		return "optimized already";
+	return s->reason[0] ? s->reason : "tried already";
+}
+
+static json_object *new_skip(const struct halo_program *p)
+{
+	json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < p->n_sections; i++) {
+		const struct halo_tuning *s = &p->sections[i];
+		json_object *row;
+
+		if (!s->handled)
+			continue;
+		row = new_function(s->root);
+		json_object_object_add(row, "reason", json_object_new_string(skip_reason(s)));
+		json_object_array_add(list, row);
+	}
+	return list;
+}
+
+json_object *halo_request__new(const struct halo_program *p, const struct halo_func *root,
+			       json_object *config)
+{
+	json_object *obj = json_object_new_object();
+	json_object *samples = json_object_new_array();
+
+	json_object_object_add(obj, "job", json_object_new_string(root ? "root" : "optimize"));
+	if (root)
+		json_object_object_add(obj, "root", new_function(root));
+	halo_profile__each(p->profile, add_sample, samples);
+	json_object_object_add(obj, "samples", samples);
+	json_object_object_add(obj, "skip", new_skip(p));
+	json_object_object_add(obj, "config", json_object_get(config));
+	json_object_object_add(obj, "fp", json_object_new_string(p->fp));
+	json_object_object_add(obj, "place", json_object_new_int64(p->job_place));
+	json_object_object_add(obj, "room", json_object_new_int64(p->job_room));
+	return obj;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HALO_SAMPLES_H
+#define HALO_SAMPLES_H
+
+#include "core.h"
+
+/* Take what the kernel side counted since the last call into the programs' profiles. */
+void halo_samples__drain(struct halo_daemon *d);
+
+#endif

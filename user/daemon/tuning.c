@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/util.h"
+#include "decide.h"
+#include "program.h"
+#include "tuning.h"
+#include "trial.h"
+
+#define MAX_INTERRUPTIONS 20 /* audits cut short by the end of a process */
+
+static const char *const state_text[] = {
+	[HALO_TUNING_COMPILING] = "compiling", [HALO_TUNING_AUDITING] = "auditing",
+	[HALO_TUNING_ADOPTED] = "adopted",     [HALO_TUNING_ROLLED_BACK] = "rolled back",
+	[HALO_TUNING_FAILED] = "failed",
+};
+
+const char *halo_tuning__state_text(enum halo_tuning_state state)
+{
+	return state_text[state];
+}
+
+struct halo_tuning *halo_tuning__find(struct halo_program *p, const struct halo_func *root)
+{
+	for (unsigned int i = 0; i < p->n_sections; i++)
+		if (p->sections[i].root == root)
+			return &p->sections[i];
+	return NULL;
+}
+
+struct halo_tuning *halo_tuning__get(struct halo_program *p, const struct halo_func *root)
+{
+	struct halo_tuning *s = halo_tuning__find(p, root);
+
+	if (s || p->n_sections == HALO_MAX_SECTIONS)
+		return s;
+	s = &p->sections[p->n_sections++];
+	memset(s, 0, sizeof(*s));
+	s->root = root;
+	s->speedup = s->low = s->high = 1.0;
+	return s;
+}
+
+/* Point the slot to what the section has adopted, or to the original. */
+static void settle_slot(const struct halo_tuning *s, struct halo_group *group)
+{
+	if (s->adopted)
+		halo_family__set_slot(group->family, s->root->slot, s->adopted->entry);
+	else
+		halo_family__reset_slot(group->family, s->root);
+}
+
+static void settle_everywhere(struct halo_program *p, const struct halo_tuning *s)
+{
+	struct halo_group *group;
+
+	TAILQ_FOREACH(group, &p->groups, link)
+	if (group->procs)
+		settle_slot(s, group);
+}
+
+void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
+{
+	for (unsigned int i = 0; i < p->n_sections; i++)
+		if (p->sections[i].adopted)
+			settle_slot(&p->sections[i], group);
+}
+
+static void adopt(struct halo_program *p, struct halo_tuning *s, const struct halo_audit_result *r)
+{
+	bool first = !s->adopted;
+
+	s->adopted = s->trial;
+	s->speedup = r->speedup * (first ? 1.0 : s->speedup);
+	s->low = r->low * (first ? 1.0 : s->low);
+	s->high = r->high * (first ? 1.0 : s->high);
+	s->pairs = r->pairs;
+	s->state = HALO_TUNING_ADOPTED;
+	snprintf(s->reason, sizeof(s->reason), "%s", r->reason);
+	halo_program__note(p, "%s: adopted %s: %s", s->root->name, s->adopted->name, r->reason);
+}
+
+static void reject(struct halo_program *p, struct halo_tuning *s, const struct halo_audit_result *r)
+{
+	halo_program__note(p, "%s: rolled back %s: %s", s->root->name, s->trial->name, r->reason);
+	if (s->adopted) {
+		s->state = HALO_TUNING_ADOPTED;
+		return;
+	}
+	s->speedup = r->speedup;
+	s->low = r->low;
+	s->high = r->high;
+	s->pairs = r->pairs;
+	s->state = HALO_TUNING_ROLLED_BACK;
+	snprintf(s->reason, sizeof(s->reason), "%s", r->reason);
+}
+
+static void on_verdict(struct halo_program *p, struct halo_tuning *s, struct halo_group *group,
+		       const struct halo_audit_result *result)
+{
+	(void)group;
+	s->trials++;
+	if (result->verdict == HALO_AUDIT_BETTER)
+		adopt(p, s, result);
+	else
+		reject(p, s, result);
+	s->trial = NULL;
+	settle_everywhere(p, s);
+	halo_decide__next(p, s);
+}
+
+int halo_tuning__audit(struct halo_program *p, struct halo_tuning *s, struct halo_group *group,
+		       struct halo_err *err)
+{
+	int ret = halo_trial__start(p, s, group, on_verdict, err);
+
+	if (ret)
+		return ret;
+	if (!s->adopted)
+		s->state = HALO_TUNING_AUDITING;
+	halo_program__note(p, "%s: audit of %s against %s", s->root->name, s->trial->name,
+			   s->adopted ? s->adopted->name : "original");
+	return 0;
+}
+
+void halo_tuning__cancel_audit(struct halo_program *p)
+{
+	struct halo_tuning *s;
+
+	if (!p->trial)
+		return;
+	s = halo_trial__section(p->trial);
+	halo_trial__cancel(p);
+	settle_everywhere(p, s);
+}
+
+void halo_tuning__group_gone(struct halo_program *p, struct halo_group *group)
+{
+	struct halo_tuning *s;
+
+	if (!p->trial || halo_trial__group(p->trial) != group)
+		return;
+	s = halo_trial__section(p->trial);
+	halo_trial__cancel(p);
+	halo_program__note(p, "%s: the process ended during the audit of %s", s->root->name,
+			   s->trial->name);
+	if (++s->interruptions >= MAX_INTERRUPTIONS)
+		halo_tuning__fail(p, s, "no process lived long enough for an audit");
+}
+
+void halo_tuning__finish(struct halo_program *p, struct halo_tuning *s)
+{
+	s->handled = true;
+	s->trial = NULL;
+	if (p->current == s)
+		p->current = NULL;
+	if (s->adopted)
+		s->state = HALO_TUNING_ADOPTED;
+	else if (s->state != HALO_TUNING_FAILED)
+		s->state = HALO_TUNING_ROLLED_BACK;
+}
+
+void halo_tuning__fail(struct halo_program *p, struct halo_tuning *s, const char *reason)
+{
+	if (!s->adopted) {
+		s->state = HALO_TUNING_FAILED;
+		snprintf(s->reason, sizeof(s->reason), "%s", reason);
+	}
+	halo_program__note(p, "%s: %s", s->root->name, reason);
+	halo_tuning__finish(p, s);
+}
+
+void halo_tuning__reset_all(struct halo_program *p)
+{
+	halo_trial__cancel(p);
+	for (unsigned int i = 0; i < p->n_sections; i++) {
+		p->sections[i].adopted = NULL;
+		p->sections[i].trial = NULL;
+		settle_everywhere(p, &p->sections[i]);
+	}
+}
+
+void halo_tuning__fail_all(struct halo_program *p, const char *reason)
+{
+	halo_tuning__reset_all(p);
+	for (unsigned int i = 0; i < p->n_sections; i++) {
+		struct halo_tuning *s = &p->sections[i];
+
+		s->state = HALO_TUNING_FAILED;
+		s->speedup = s->low = s->high = 1.0;
+		snprintf(s->reason, sizeof(s->reason), "%s", reason);
+		halo_tuning__finish(p, s);
+	}
+}
+
+bool halo_tuning__any_active(const struct halo_program *p, const struct halo_group *group)
+{
+	if (p->trial && halo_trial__group(p->trial) == group)
+		return true;
+	for (unsigned int i = 0; i < p->n_sections; i++)
+		if (p->sections[i].adopted)
+			return true;
+	return false;
+}
