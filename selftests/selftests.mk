@@ -13,8 +13,10 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_BPF_LIBS) -lcmocka -o $@
 
+include selftests/programs/programs.mk
+
 TESTS += $(UNIT_BIN)
+TESTS += $(PROGRAMS_plain) $(PROGRAMS_native) $(PROGRAMS_halo)
 tests: $(TESTS)
 
-include selftests/programs/programs.mk
 include selftests/fuzz/fuzz.mk

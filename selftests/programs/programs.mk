@@ -25,9 +25,8 @@ PROGRAM_CC_halo := $(BUILD)/halo-cc
 PROGRAM_CXX_halo := $(BUILD)/halo-c++
 PROGRAM_FLAGS_halo := -O2
 
-# The tools that make a prepared object, so that a change of theirs builds the programs anew.
-PROGRAM_DEPS_halo := $(BUILD)/halo-cc $(BUILD)/halo-c++ $(wildcard tools/prepare/*) \
-		     $(wildcard user/stub/*)
+# All that a prepared program is made with: a change of it builds the programs anew.
+PROGRAM_DEPS_halo := $(PREPARE_ALL)
 
 # $(1): plain, native or halo.
 define program_rules
