@@ -22,6 +22,9 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 		cli->verbose = true;
 		halo_log__set_level(HALO_LOG_DEBUG);
 		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -30,6 +33,7 @@ static const struct argp_option global_options[] = {
 	{"json", 'j', NULL, 0, "print JSON", 0},
 	{"pretty", 'p', NULL, 0, "print JSON with line breaks", 0},
 	{"verbose", 'v', NULL, 0, "log more", 0},
+	{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
 	{},
 };
 

@@ -44,7 +44,8 @@ static int open_log(struct halo_err *err)
 {
 	int fd;
 
-	if (mkdir(HALO_RUN_DIR, 0700) && errno != EEXIST)
+	/* Programs of all users connect to the socket in there. */
+	if (mkdir(HALO_RUN_DIR, 0755) && errno != EEXIST)
 		return halo_err__set(err, -errno, "make %s: %s", HALO_RUN_DIR, strerror(errno));
 	fd = open(LOG_PATH, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -63,7 +64,7 @@ static int detach(int log_fd, int ready_fd)
 	ready_fd = fcntl(ready_fd, F_DUPFD_CLOEXEC, 64);
 	if (ready_fd < 0 || close_range(3, ready_fd - 1, 0) || close_range(ready_fd + 1, ~0U, 0))
 		return -errno;
-	umask(077);
+	umask(022);
 	return ready_fd;
 }
 

@@ -8,7 +8,7 @@
 
 const struct cmd cli_cmds[] = {
 	{"start", "", "start the daemon", cmd_start},
-	{"stop", "", "stop the daemon; programs keep the code that they run", cmd_stop},
+	{"stop", "", "stop the daemon", cmd_stop},
 	{"enroll", TARGET, "watch and optimize a program", cmd_enroll},
 	{"unenroll", TARGET, "go back to the program's own code and forget it", cmd_unenroll},
 	{"list", "", "list the enrolled programs", cmd_list},

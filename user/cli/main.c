@@ -30,11 +30,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static char *list_commands(int key, const char *text, void *input)
+static char *add_commands(int key, const char *text, void *input)
 {
-	(void)text;
 	(void)input;
-	return key == ARGP_KEY_HELP_POST_DOC ? cmd__overview(cli_cmds, cli_cmds_count) : NULL;
+	if (key == ARGP_KEY_HELP_POST_DOC)
+		return cmd__overview(cli_cmds, cli_cmds_count);
+	return (char *)text;
 }
 
 static enum cli_exit refuse(const struct cli *cli, const char *name, size_t matches)
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		.args_doc = "COMMAND [ARGUMENT...]",
 		.doc = "Makes native programs faster while they run.\v",
 		.children = children,
-		.help_filter = list_commands,
+		.help_filter = add_commands,
 	};
 	struct cli cli = {};
 	struct main_args args = {.cli = &cli};
