@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/*
+ * A prepared program to attach to. It first does what its argument names, then calls work() until
+ * it has seen a variant of it, its own code again, and the last variant. Exit status 0: every result was right, and
+ * no system call failed. It says "ready" before it waits for anything.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+extern char __halo_slots_begin[] __attribute__((visibility("hidden")));
+
+#define OWN	14
+#define VARIANT 21
+#define LAST	28
+
+__attribute__((noinline)) long work(long x)
+{
+	long sum = 0, i;
+
+	for (i = 0; i < x; i++) {
+		sum += 2;
+		__asm__ volatile("" : "+r"(sum)); /* it stays a loop */
+	}
+	return sum;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "target: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+/* Until work() gives @wanted. Any result that no version of it gives is a failure. */
+static void until(long wanted)
+{
+	volatile long x = 7;
+	long result;
+
+	while ((result = work(x)) != wanted)
+		if (result != OWN && result != VARIANT && result != LAST) {
+			errno = 0;
+			fail("wrong result");
+		}
+}
+
+static void *all(void *arg)
+{
+	until(VARIANT);
+	until(OWN);
+	until(LAST);
+	return arg;
+}
+
+static void threads(void)
+{
+	pthread_t thread[20];
+	size_t i;
+
+	for (i = 0; i < 20; i++)
+		if (pthread_create(&thread[i], NULL, all, NULL))
+			fail("pthread_create");
+	ready();
+	for (i = 0; i < 20; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* Children are forked once the parent is attached, and see what it sees. */
+static void children(void)
+{
+	int status, i;
+
+	ready();
+	until(VARIANT);
+	for (i = 0; i < 3; i++)
+		if (fork() == 0) {
+			until(LAST);
+			_exit(0);
+		}
+	for (i = 0; i < 3; i++)
+		if (wait(&status) < 0 || status)
+			fail("a child");
+	exit(0);
+}
+
+static void sleep_in_nanosleep(void)
+{
+	struct timespec ts = {1, 0};
+
+	ready();
+	if (nanosleep(&ts, NULL))
+		fail("nanosleep");
+}
+
+static void sleep_in_epoll(void)
+{
+	struct epoll_event event;
+	int fd = epoll_create1(0);
+
+	ready();
+	if (epoll_wait(fd, &event, 1, 1000))
+		fail("epoll_wait");
+}
+
+static void sleep_in_read(void)
+{
+	char c;
+
+	ready();
+	if (read(0, &c, 1) != 1)
+		fail("read");
+}
+
+static void sleep_in_semtimedop(void)
+{
+	int id = semget(IPC_PRIVATE, 1, 0600);
+	struct sembuf op = {0, -1, 0};
+	struct timespec ts = {1, 0};
+	int ret, code;
+
+	ready();
+	ret = semtimedop(id, &op, 1, &ts);
+	code = errno;
+	semctl(id, 0, IPC_RMID);
+	errno = code;
+	if (ret == 0 || code != EAGAIN)
+		fail("semtimedop");
+}
+
+static void sleep_in_sigtimedwait(void)
+{
+	struct timespec ts = {1, 0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	ready();
+	if (sigtimedwait(&set, NULL, &ts) >= 0 || errno != EAGAIN)
+		fail("sigtimedwait");
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+/* A handler without SA_RESTART, many times in any attach. Not one signal may change the result. */
+static void signals(void)
+{
+	struct itimerval timer = {{0, 100}, {0, 100}};
+	struct sigaction act = {.sa_handler = on_alarm};
+
+	sigaction(SIGALRM, &act, NULL);
+	signal(SIGTRAP, SIG_IGN);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	ready();
+	all(NULL);
+	if (!alarms || signal(SIGTRAP, SIG_DFL) != SIG_IGN)
+		fail("signals");
+	exit(0);
+}
+
+/* One signal must end the wait, by EINTR, though an attach has interrupted it before. */
+static void sleep_until_signal(void)
+{
+	struct sigaction act = {.sa_handler = on_alarm};
+	struct epoll_event event;
+	int fd = epoll_create1(0);
+
+	sigaction(SIGUSR1, &act, NULL);
+	ready();
+	if (epoll_wait(fd, &event, 1, -1) != -1 || errno != EINTR)
+		fail("epoll_wait");
+}
+
+static void under_seccomp(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog prog = {1, &allow};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		fail("seccomp");
+	ready();
+	pause();
+}
+
+static void in_vfork(void)
+{
+	struct timespec ts = {30, 0};
+
+	ready();
+	if (vfork() == 0) {
+		nanosleep(&ts, NULL);
+		_exit(0);
+	}
+}
+
+/* What no program may change, once it is attached. */
+static void protected_slots(void)
+{
+	ready();
+	until(VARIANT);
+	puts(mprotect(__halo_slots_begin, 4096, PROT_READ | PROT_WRITE) ? "protected" : "writable");
+	until(OWN);
+	exit(0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{"busy", ready},
+	{"threads", threads},
+	{"fork", children},
+	{"nanosleep", sleep_in_nanosleep},
+	{"epoll", sleep_in_epoll},
+	{"read", sleep_in_read},
+	{"semtimedop", sleep_in_semtimedop},
+	{"sigtimedwait", sleep_in_sigtimedwait},
+	{"signals", signals},
+	{"signal", sleep_until_signal},
+	{"seccomp", under_seccomp},
+	{"vfork", in_vfork},
+	{"protected", protected_slots},
+};
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	/* A plain run: the program's own work, once. */
+	if (argc == 1)
+		return printf("%ld\n", work(7)) < 0;
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(argv[1], modes[i].name) == 0) {
+			modes[i].run();
+			if (modes[i].run != threads)
+				all(NULL);
+			return 0;
+		}
+	return 2;
+}
