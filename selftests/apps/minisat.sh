@@ -8,9 +8,9 @@ app_fetch() {
 	fetch__source minisat2 prepare_minisat
 }
 
-# clang wants a friend's default argument in its definition, which this is, and nowhere else.
+# Its table comes line by line, into a pipe too.
 prepare_minisat() {
-	sed -i '/friend Lit mkLit/s/ = false//' minisat/core/SolverTypes.h
+	sed -i '0,/setUsageHelp(/s//setlinebuf(stdout);\n        &/' minisat/core/Main.cc
 }
 
 app_build() {
@@ -38,5 +38,5 @@ app_run() {
 
 # The table on standard output has a line for each round of conflicts.
 app_loop() {
-	exec "$1" -verb=1 "$2/large.cnf" > >(awk '/%/ { print "work", $2; fflush() }' >&2)
+	exec "$1" -verb=1 "$2/large.cnf" > >(sed -unE 's/^\| +([0-9]+) .*%.*/work \1/p' >&2)
 }

@@ -67,7 +67,7 @@ app_loop() {
 
 	{
 		await "$dir/socket"
-		while redis-benchmark -s "$dir/socket" -q -P 48 -n 100000 \
+		while redis-benchmark -s "$dir/socket" -q -P 48 -n 20000 \
 			-t set,get,incr,lpush,lpop,sadd,hset,zadd,lrange_100 >/dev/null 2>&1; do
 			passes=$((passes + 1))
 			echo "work $passes" >&2
