@@ -31,7 +31,8 @@ static int check_slots(const struct halo_prepared *p, const char *path, struct h
 			continue;
 		halo_err__set(err, -EBADMSG, "%s: the slot of %s is outside of the slots' pages",
 			      path, f->name);
-		halo_err__cause(err, "the linker reordered %s (--shuffle-sections, a linker script)",
+		halo_err__cause(err,
+				"the linker reordered %s (--shuffle-sections, a linker script)",
 				HALO_SEC_SLOTS);
 		halo_err__remedy(err, "link without options that reorder sections");
 		return -EBADMSG;

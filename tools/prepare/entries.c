@@ -33,8 +33,8 @@ static LLVMValueRef address_plus(LLVMContextRef ctx, LLVMValueRef base, unsigned
 static LLVMValueRef displacement(LLVMContextRef ctx, LLVMValueRef to, LLVMValueRef from)
 {
 	LLVMTypeRef i64 = LLVMInt64TypeInContext(ctx);
-	LLVMValueRef difference =
-		LLVMConstSub(LLVMConstPtrToInt(to, i64), LLVMConstPtrToInt(from, i64));
+	LLVMValueRef difference = LLVMConstSub(LLVMConstPtrToInt(to, i64),
+					       LLVMConstPtrToInt(from, i64));
 
 	return LLVMConstTrunc(difference, LLVMInt32TypeInContext(ctx));
 }

@@ -10,7 +10,11 @@
 /* A function without a loop is worth an indirect jump from this many IR instructions on. */
 #define MIN_INSTRUCTIONS 100
 
-enum visit { UNSEEN, ON_PATH, DONE };
+enum visit {
+	UNSEEN,
+	ON_PATH,
+	DONE
+};
 
 struct block {
 	LLVMBasicBlockRef ref;
@@ -159,8 +163,11 @@ static bool is_instrumented(const struct halo_unit_state *u, LLVMValueRef func)
 static bool has_other_entry(LLVMValueRef func)
 {
 	static const char *const attrs[] = {
-		"patchable-function",	      "patchable-function-entry",
-		"patchable-function-prefix", "split-stack",		 NULL,
+		"patchable-function",
+		"patchable-function-entry",
+		"patchable-function-prefix",
+		"split-stack",
+		NULL,
 	};
 
 	return LLVMHasPrologueData(func) || LLVMHasPrefixData(func) || has_any_attr(func, attrs) ||

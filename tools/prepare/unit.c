@@ -59,8 +59,8 @@ const char *halo_unit__refusal(LLVMModuleRef ref)
 uint64_t halo_abi__hash(LLVMValueRef func)
 {
 	static const char *const attrs[] = {
-		"byval",     "byref",	   "sret",	 "inreg",    "zeroext",	    "signext",
-		"nest",	     "inalloca",   "swiftself",	 "swifterror", "swiftasync", "preallocated",
+		"byval", "byref",    "sret",	  "inreg",	"zeroext",    "signext",
+		"nest",	 "inalloca", "swiftself", "swifterror", "swiftasync", "preallocated",
 	};
 	unsigned n = LLVMCountParams(func);
 	uint64_t hash = 0xcbf29ce484222325ULL;

@@ -31,8 +31,7 @@ bool halo_value__is_local(LLVMValueRef value)
 
 bool halo_value__is_definition(LLVMValueRef value)
 {
-	return !LLVMIsDeclaration(value) &&
-	       LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
+	return !LLVMIsDeclaration(value) && LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
 }
 
 uint64_t halo_module__flag(LLVMModuleRef ref, const char *name)
