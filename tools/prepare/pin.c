@@ -2,7 +2,9 @@
 /*
  * Optimized code may shrink, split or fold a local variable that it sees all uses of; a variant
  * compiled from the unit as it was written would then read and write other memory. A variable in
- * llvm.compiler.used keeps its layout.
+ * llvm.compiler.used keeps its layout. Local functions that are not to be inlined keep their
+ * signature the same way, so that they can be redirected; others can't have that, since the inliner
+ * favours a local function with a single use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,34 +65,63 @@ void halo_module__keep(LLVMModuleRef ref, LLVMValueRef *values, unsigned n)
 	free(all);
 }
 
-static bool needs_pin(LLVMModuleRef ref, LLVMValueRef var)
+static bool is_kept(LLVMModuleRef ref, LLVMValueRef value)
+{
+	return list_has(ref, KEEP_LIST, value) || list_has(ref, "llvm.used", value);
+}
+
+static bool var_needs_pin(LLVMModuleRef ref, LLVMValueRef var)
 {
 	return halo_value__is_definition(var) && halo_value__is_local(var) &&
 	       LLVMGetUnnamedAddress(var) != LLVMGlobalUnnamedAddr &&
-	       strncmp(halo_value__name(var), "llvm.", 5) && !list_has(ref, KEEP_LIST, var) &&
-	       !list_has(ref, "llvm.used", var);
+	       strncmp(halo_value__name(var), "llvm.", 5) && !is_kept(ref, var);
+}
+
+static bool func_needs_pin(LLVMModuleRef ref, LLVMValueRef func)
+{
+	return halo_value__is_definition(func) && halo_value__is_local(func) &&
+	       halo_value__has_attr(func, "noinline") && !halo_value__has_attr(func, "optnone") &&
+	       !is_kept(ref, func);
 }
 
 void halo_unit__pin(struct halo_unit_state *u)
 {
-	LLVMValueRef *pins = calloc(u->n_vars + 1, sizeof(*pins));
+	LLVMValueRef *pins = calloc(u->n_vars + u->n_funcs + 1, sizeof(*pins));
 	unsigned n = 0;
 
 	if (!pins)
 		abort();
 	for (LLVMValueRef v = LLVMGetFirstGlobal(u->ref); v; v = LLVMGetNextGlobal(v)) {
-		struct halo_origin_var *origin;
+		struct halo_origin_var *origin = halo_unit__var(u, halo_value__name(v));
 
-		if (!needs_pin(u->ref, v))
-			continue;
-		origin = halo_unit__var(u, halo_value__name(v));
-		if (!origin)
+		if (!origin || !var_needs_pin(u->ref, v))
 			continue;
 		origin->pinned = true;
 		pins[n++] = v;
 	}
+	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f)) {
+		struct halo_origin_func *origin = halo_unit__func(u, halo_value__name(f));
+
+		if (!origin || !func_needs_pin(u->ref, f))
+			continue;
+		origin->pinned = true;
+		pins[n++] = f;
+	}
 	halo_module__keep(u->ref, pins, n);
 	free(pins);
+}
+
+static bool is_pinned(const struct halo_unit_state *u, LLVMValueRef value)
+{
+	const struct halo_origin_func *func;
+	const struct halo_origin_var *var;
+
+	if (LLVMIsAFunction(value)) {
+		func = halo_unit__func(u, halo_value__name(value));
+		return func && func->pinned;
+	}
+	var = LLVMIsAGlobalVariable(value) ? halo_unit__var(u, halo_value__name(value)) : NULL;
+	return var && var->pinned;
 }
 
 void halo_unit__unpin(struct halo_unit_state *u)
@@ -103,15 +134,9 @@ void halo_unit__unpin(struct halo_unit_state *u)
 	rest = calloc(n, sizeof(*rest));
 	if (!rest)
 		abort();
-	for (unsigned i = 0; i < n; i++) {
-		LLVMValueRef v = LLVMGetOperand(init, i);
-		const struct halo_origin_var *origin = NULL;
-
-		if (LLVMIsAGlobalVariable(v))
-			origin = halo_unit__var(u, halo_value__name(v));
-		if (!origin || !origin->pinned)
-			rest[kept++] = v;
-	}
+	for (unsigned i = 0; i < n; i++)
+		if (!is_pinned(u, LLVMGetOperand(init, i)))
+			rest[kept++] = LLVMGetOperand(init, i);
 	replace_list(u->ref, rest, kept);
 	free(rest);
 }

@@ -173,7 +173,7 @@ void halo_unit__free(struct halo_unit_state *u)
 	free(u);
 }
 
-const struct halo_origin_func *halo_unit__func(const struct halo_unit_state *u, const char *name)
+struct halo_origin_func *halo_unit__func(const struct halo_unit_state *u, const char *name)
 {
 	struct halo_origin_func key = {.name = (char *)name};
 

@@ -15,6 +15,7 @@ struct halo_origin_func {
 	LLVMTypeRef type;
 	uint64_t abi; /* hash of the parameter attributes that decide how arguments travel */
 	unsigned cc;
+	bool pinned;
 };
 
 struct halo_origin_var {
@@ -47,7 +48,7 @@ const char *halo_unit__refusal(LLVMModuleRef ref);
 struct halo_unit_state *halo_unit__new(LLVMModuleRef ref);
 void halo_unit__free(struct halo_unit_state *u);
 
-const struct halo_origin_func *halo_unit__func(const struct halo_unit_state *u, const char *name);
+struct halo_origin_func *halo_unit__func(const struct halo_unit_state *u, const char *name);
 struct halo_origin_var *halo_unit__var(const struct halo_unit_state *u, const char *name);
 
 /* Hash of what decides, beside type and convention, how arguments of @func travel. */
@@ -56,7 +57,7 @@ uint64_t halo_abi__hash(LLVMValueRef func);
 /* embed.c: serialise, hash and compress the module. 0 or -errno. */
 int halo_unit__embed(struct halo_unit_state *u);
 
-/* pin.c: local variables that must keep their layout, while passes run and afterwards. */
+/* pin.c: what must keep its layout or signature, while passes run and, of variables, afterwards. */
 void halo_unit__pin(struct halo_unit_state *u);
 void halo_unit__unpin(struct halo_unit_state *u);
 /* Keep @values from being dropped, merged or changed by what follows. */
