@@ -27,6 +27,19 @@ static void test_set(void **state)
 	assert_string_equal(err.remedy, "remedy 2");
 }
 
+static void test_clean(void **state)
+{
+	json_object *obj = json_tokener_parse("{\"error\": {\"what\": \"a\\u001bb\"}}");
+	struct halo_err err = {};
+
+	(void)state;
+	halo_err__set(&err, -EIO, "a\033[31mb\nc");
+	assert_string_equal(err.what, "a?[31mb c");
+	assert_true(halo_err__from_json(&err, obj));
+	assert_string_equal(err.what, "a?b");
+	json_object_put(obj);
+}
+
 static void test_null(void **state)
 {
 	(void)state;
@@ -114,9 +127,10 @@ static void test_print(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),  cmocka_unit_test(test_null),
-		cmocka_unit_test(test_wrap), cmocka_unit_test(test_long),
-		cmocka_unit_test(test_json), cmocka_unit_test(test_print),
+		cmocka_unit_test(test_set),   cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_null),  cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_long),  cmocka_unit_test(test_json),
+		cmocka_unit_test(test_print),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,9 +75,7 @@ static int check_clang(char *detail, size_t size)
 
 static int check_lld(char *detail, size_t size)
 {
-	char *path = paths__find_program("ld.lld-19");
-
-	return check_file(path ? path : paths__find_program("ld.lld"),
+	return check_file(paths__find_program("ld.lld-19"),
 			  "not in PATH; see tools/install-deps.sh", detail, size);
 }
 
@@ -101,11 +99,11 @@ static const struct halo_feature local_checks[] = {
 	{"root", "", true, "nothing works", check_root},
 	{"kernel", "", true, "its version is not known", check_kernel},
 	{"bpffs", "", true, "maps can't be pinned", check_bpffs},
-	{"tracefs", "", true, "exec, fork and exit can't be seen", check_tracefs},
+	{"tracefs", "", false, "other tools can't list tracepoints", check_tracefs},
 	{"halo-opt", "", true, "nothing is compiled", check_opt},
 	{"knobs", "", false, "built-in configurations only", check_knobs},
 	{"clang-19", "", false, "halo-cc can't prepare programs", check_clang},
-	{"ld.lld", "", true, "variants can't be linked", check_lld},
+	{"ld.lld-19", "", true, "variants can't be linked", check_lld},
 	{"daemon", "", false, "nothing is optimized now", check_daemon},
 };
 

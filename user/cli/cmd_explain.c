@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
-#include <time.h>
 
 #include "client.h"
 #include "json.h"
@@ -58,19 +57,14 @@ static void print_sections(json_object *sections)
 
 static void print_events(json_object *events)
 {
-	char when[32];
 	size_t i;
 
 	if (js__len(events))
 		printf("events:\n");
 	for (i = 0; i < js__len(events); i++) {
 		json_object *e = js__at(events, i);
-		time_t t = js__double(e, "time");
-		struct tm tm;
 
-		if (!localtime_r(&t, &tm) || !strftime(when, sizeof(when), "%T", &tm))
-			when[0] = '\0';
-		printf("  %s  ", when);
+		printf("  %s  ", js__str(e, "time"));
 		print_clean(stdout, js__str(e, "text"));
 		printf("\n");
 	}

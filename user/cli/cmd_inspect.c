@@ -91,8 +91,8 @@ static void print(const char *path, const struct halo_prepared *p, const struct 
 	printf("  hash       %s\n", s->hash);
 	printf("  kind       %s%s\n", s->kind, p->is_static ? ", static" : "");
 	printf("  stub       %s\n", p->has_stub ? "yes" : "none: it can't be attached");
-	printf("  bitcode    %zu units, %lu bytes, %lu compressed\n", p->n_units, s->raw_size,
-	       s->bc_size);
+	printf("  units      %zu, with %lu bytes of bitcode, %lu compressed\n", p->n_units,
+	       s->raw_size, s->bc_size);
 	printf("  functions  %zu, of which %zu can be redirected\n", p->n_funcs, s->redirectable);
 	printf("  variables  %zu\n\n", p->n_vars);
 	print_units(p);

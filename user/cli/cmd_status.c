@@ -8,7 +8,7 @@
 #include "json.h"
 #include "table.h"
 
-/* "", or one line per way in which samples or events were lost. */
+/* One line per way in which samples or events were lost. */
 static void print_losses(json_object *stats)
 {
 	static const struct {
@@ -105,11 +105,14 @@ static void print_sections(json_object *sections)
 
 static void print_program(json_object *program)
 {
+	const char *reason = js__str(program, "reason");
+
 	printf("\n");
 	print_clean(stdout, js__str(program, "path"));
 	printf("\n  build-id   %s\n", js__str(program, "build_id"));
-	printf("  state      %s\n", js__str(program, "state"));
-	printf("  fp         %s\n", js__str(program, "fp"));
+	printf("  state      %s%s", js__str(program, "state"), reason[0] ? ": " : "");
+	print_clean(stdout, reason);
+	printf("\n  fp         %s\n", js__str(program, "fp"));
 	print_pids(js__get(program, "pids"));
 	print_samples(js__get(program, "samples"));
 	print_sections(js__get(program, "sections"));

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "err.h"
+#include "util.h"
 
 static void vfill(char *dst, size_t size, const char *fmt, va_list ap)
 {
 	vsnprintf(dst, size, fmt, ap);
+	halo__clean_text(dst);
 }
 
 int halo_err__set(struct halo_err *err, int code, const char *fmt, ...)
@@ -92,6 +94,7 @@ static void copy_member(json_object *obj, const char *key, char *dst, size_t siz
 	dst[0] = '\0';
 	if (json_object_object_get_ex(obj, key, &val) && json_object_is_type(val, json_type_string))
 		snprintf(dst, size, "%s", json_object_get_string(val));
+	halo__clean_text(dst);
 }
 
 bool halo_err__from_json(struct halo_err *err, json_object *obj)

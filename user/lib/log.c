@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "util.h"
 
 static enum halo_log_level log_level = HALO_LOG_INFO;
 static int log_fd = STDERR_FILENO;
@@ -45,6 +46,7 @@ void halo_log(enum halo_log_level level, const char *tag, const char *fmt, ...)
 	va_start(ap, fmt);
 	m = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);
+	halo__clean_text(line);
 	n = (size_t)(n + m) < sizeof(line) - 1 ? n + m : (int)sizeof(line) - 2;
 	line[n++] = '\n';
 	if (write(log_fd, line, n) < 0)

@@ -44,6 +44,17 @@ static inline void halo__free_ptr(void *p)
 		__p;                                                                               \
 	})
 
+/*
+ * Names come from files that anyone can write: no escape sequence of them may reach a terminal, and
+ * no line end a log.
+ */
+static inline void halo__clean_text(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = *text == '\n' || *text == '\t' ? ' ' : '?';
+}
+
 /* Close *fd if it is open and mark it closed. */
 static inline void zclose(int *fd)
 {
