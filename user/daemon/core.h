@@ -121,10 +121,11 @@ struct halo_program {
 	uint64_t samples; /* ever */
 	uint64_t fresh;	  /* since the last decision */
 
-	struct halo_tuning sections[HALO_MAX_SECTIONS];
-	unsigned int n_sections;
+	struct halo_tuning tunings[HALO_MAX_SECTIONS];
+	unsigned int n_tunings;
 	struct halo_variant variants[HALO_MAX_VARIANTS];
 	unsigned int n_variants;
+	unsigned int first_variant; /* of this enrollment: earlier ones are of no interest */
 
 	struct halo_job *job; /* NULL: no worker */
 	int64_t job_place;    /* where its image is to go */
@@ -163,6 +164,11 @@ struct halo_daemon {
 	struct halo_store *store;
 	struct halo_configs configs;
 	TAILQ_HEAD(, halo_program) programs;
+	/*
+	 * Unenrolled, but processes have their files mapped, which can't be done twice: their groups
+	 * wait here for the program to be enrolled again.
+	 */
+	TAILQ_HEAD(, halo_program) retired;
 	unsigned int n_jobs; /* workers running now */
 	uint64_t next_job;
 	uint32_t next_family;

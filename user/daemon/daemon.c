@@ -161,20 +161,28 @@ static int daemon__start(struct halo_daemon *d, struct halo_err *err)
 	return ret;
 }
 
+static void forget(struct halo_program *p)
+{
+	halo_process__remove_all(p);
+	halo_program__free(p);
+}
+
 /*
- * Programs go back to their original code. A thread may still be inside an image, so the files stay
- * for a later daemon while any process is attached: it must never map another arena over this one.
+ * Programs go back to their original code. The arena goes with the store, but threads that are still
+ * inside an image have it mapped; no later daemon maps another one over it, since it leaves
+ * processes alone that were attached before.
  */
 static void daemon__stop(struct halo_daemon *d)
 {
 	struct halo_program *p;
-	bool attached = false;
 
 	halo_attach_server__close(d->attach);
 	halo_control__close(d->control);
-	while ((p = TAILQ_FIRST(&d->programs))) {
-		attached |= !TAILQ_EMPTY(&p->groups);
+	while ((p = TAILQ_FIRST(&d->programs)))
 		halo_program__unenroll(p);
+	while ((p = TAILQ_FIRST(&d->retired))) {
+		TAILQ_REMOVE(&d->retired, p, link);
+		forget(p);
 	}
 	if (d->loop) {
 		halo_loop__cancel(d->loop, &d->drain);
@@ -184,7 +192,7 @@ static void daemon__stop(struct halo_daemon *d)
 	if (d->kernel)
 		halo_kernel__close(d->kernel);
 	halo_privileges__raise_admin();
-	halo_store__close(d->store, !attached);
+	halo_store__close(d->store, true);
 	halo_privileges__lower_admin();
 	halo_loop__free(d->loop);
 	halo_configs__free(&d->configs);
@@ -224,6 +232,7 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 	d->opts = opts;
 	d->opt_fd = d->signal_fd = -1;
 	TAILQ_INIT(&d->programs);
+	TAILQ_INIT(&d->retired);
 	ret = daemon__start(d, err);
 	tell_ready(opts, ret ? err : NULL);
 	if (!ret) {

@@ -147,7 +147,7 @@ static void choose_section(struct halo_program *p)
 			return;
 		p->settled = false;
 	}
-	if (p->n_sections == HALO_MAX_SECTIONS)
+	if (p->n_tunings == HALO_MAX_SECTIONS)
 		settle(p, "as many sections as a program may have");
 	else if (!halo_decide__hot(p, &hot, 1))
 		settle(p, "no other function of the program takes 5 % of its time");

@@ -151,13 +151,13 @@ static int read_prepared(const char *path, int fd, struct halo_prepared **out, s
 	return ret;
 }
 
-static struct halo_program *by_hash(struct halo_daemon *d, const uint8_t hash[32])
+static struct halo_program *by_hash(struct halo_daemon *d, const uint8_t hash[32], bool retired)
 {
-	struct halo_program *p;
+	struct halo_program *p = retired ? TAILQ_FIRST(&d->retired) : TAILQ_FIRST(&d->programs);
 
-	TAILQ_FOREACH(p, &d->programs, link)
-	if (!memcmp(p->hash, hash, sizeof(p->hash)))
-		return p;
+	for (; p; p = TAILQ_NEXT(p, link))
+		if (!memcmp(p->hash, hash, sizeof(p->hash)))
+			return p;
 	return NULL;
 }
 
@@ -204,33 +204,47 @@ static int check_build_id(struct halo_daemon *d, const struct halo_prepared *pre
 	return 0;
 }
 
-static int set_up(struct halo_program *p, int fd, struct halo_err *err)
+/* What is the enrollment's, as against the binary's. */
+static int reset(struct halo_program *p, int fd, char **path, const char *fp, struct halo_err *err)
 {
-	struct halo_daemon *d = p->daemon;
 	struct stat st;
-	int ret;
 
 	if (fstat(fd, &st))
-		return halo_err__set(err, -errno, "%s: %s", p->path, strerror(errno));
+		return halo_err__set(err, -errno, "%s: %s", *path, strerror(errno));
 	p->dev = st.st_dev;
 	p->ino = st.st_ino;
 	p->ctime = st.st_ctim;
-	halo_buildid__format(&p->prepared->buildid, p->build_id);
+	p->fp = fp;
+	free(p->path);
+	p->path = take_ptr(*path);
+	p->n_tunings = 0;
+	p->first_variant = p->n_variants;
+	p->samples = p->fresh = 0;
+	p->settled = false;
+	p->settled_reason[0] = '\0';
+	json_object_put(p->considered);
+	p->considered = NULL;
+	halo_profile__free(p->profile);
 	p->profile = halo_profile__new();
-	if (!p->profile)
-		return halo_err__set(err, -ENOMEM, "out of memory");
-	ret = check_build_id(d, p->prepared, err);
-	if (!ret)
-		ret = number(d, p->hash, &p->exe_id, err);
-	if (!ret)
-		ret = halo_arena__open(d->store, p->hash, &p->arena, err);
-	if (!ret)
-		ret = halo_kernel__enroll(d->kernel, p->exe_id, p->prepared, p->path, err);
+	return p->profile ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
+}
+
+/* Tell the kernel side, and go on the list. */
+static int start(struct halo_program *p, int fd, struct halo_err *err)
+{
+	struct halo_daemon *d = p->daemon;
+	int ret;
+
+	ret = halo_kernel__enroll(d->kernel, p->exe_id, p->prepared, p->path, err);
 	if (ret)
 		return ret;
-	snprintf(p->denied, sizeof(p->denied), "%s", d->known[p->exe_id - 1].denied);
 	if (halo_kernel__know_inode(d->kernel, fd, p->exe_id))
 		log_debug("%s: the kernel side will ask when it is executed", p->path);
+	TAILQ_INSERT_TAIL(&d->programs, p, link);
+	halo_program__note(p, "enrolled, floating point %s", p->fp);
+	snprintf(p->denied, sizeof(p->denied), "%s", d->known[p->exe_id - 1].denied);
+	if (p->denied[0])
+		halo_program__note(p, "it keeps its original code: %s", p->denied);
 	return 0;
 }
 
@@ -246,20 +260,42 @@ static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared 
 	p->daemon = d;
 	TAILQ_INIT(&p->groups);
 	TAILQ_INIT(&p->processes);
-	p->path = take_ptr(*path);
 	p->prepared = take_ptr(*prep);
-	p->fp = fp;
 	memcpy(p->hash, hash, sizeof(p->hash));
-	ret = set_up(p, fd, err);
+	halo_buildid__format(&p->prepared->buildid, p->build_id);
+	ret = check_build_id(d, p->prepared, err);
+	if (!ret)
+		ret = number(d, hash, &p->exe_id, err);
+	if (!ret)
+		ret = halo_arena__open(d->store, hash, &p->arena, err);
+	if (!ret)
+		ret = reset(p, fd, path, fp, err);
+	if (!ret)
+		ret = start(p, fd, err);
 	if (ret) {
 		halo_program__free(p);
 		return ret;
 	}
-	TAILQ_INSERT_TAIL(&d->programs, p, link);
-	halo_program__note(p, "enrolled, floating point %s", fp);
-	if (p->denied[0])
-		halo_program__note(p, "it keeps its original code: %s", p->denied);
 	*out = p;
+	return 0;
+}
+
+static int revive(struct halo_program *p, int fd, char **path, const char *fp, struct halo_err *err)
+{
+	struct halo_daemon *d = p->daemon;
+	int ret;
+
+	TAILQ_REMOVE(&d->retired, p, link);
+	ret = check_build_id(d, p->prepared, err);
+	if (!ret)
+		ret = reset(p, fd, path, fp, err);
+	if (!ret)
+		ret = start(p, fd, err);
+	if (ret) {
+		TAILQ_INSERT_TAIL(&d->retired, p, link);
+		return ret;
+	}
+	halo_process__revive(p);
 	return 0;
 }
 
@@ -280,14 +316,17 @@ int halo_program__enroll(struct halo_daemon *d, const struct halo_target *target
 	ret = halo_prepared__hash(prep, hash, err);
 	if (ret)
 		goto cleanup;
-	*out = by_hash(d, hash);
+	*out = by_hash(d, hash, false);
 	if (*out && strcmp((*out)->fp, fp)) {
 		ret = refuse(path, -EEXIST, "it is enrolled with another floating-point policy",
 			     "unenroll it first", err);
 		goto cleanup;
 	}
-	if (!*out)
-		ret = add(d, fd, &path, &prep, hash, fp, out, err);
+	if (!*out) {
+		*out = by_hash(d, hash, true);
+		ret = *out ? revive(*out, fd, &path, fp, err)
+			   : add(d, fd, &path, &prep, hash, fp, out, err);
+	}
 	if (!ret)
 		halo_process__scan(*out);
 cleanup:

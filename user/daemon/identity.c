@@ -227,17 +227,39 @@ bool halo_identity__disabled(pid_t pid)
 	return false;
 }
 
+/* The fields of /proc/PID/stat from the third on, in @buf. The name before may hold anything. */
+static const char *read_stat(pid_t pid, char *buf, size_t size)
+{
+	const char *end;
+
+	if (read_proc(pid, "stat", buf, size) <= 0)
+		return NULL;
+	end = strrchr(buf, ')');
+	return end ? end + 1 : NULL;
+}
+
 uint64_t halo_identity__cpu_ticks(pid_t pid)
 {
 	unsigned long user, sys;
-	char buf[1024], *p;
+	char buf[1024];
+	const char *stat = read_stat(pid, buf, sizeof(buf));
 
-	if (read_proc(pid, "stat", buf, sizeof(buf)) <= 0)
-		return 0;
-	/* The name before it may hold anything, parentheses too. */
-	p = strrchr(buf, ')');
-	if (!p ||
-	    sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys) != 2)
+	if (!stat ||
+	    sscanf(stat, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys) != 2)
 		return 0;
 	return user + sys;
+}
+
+uint64_t halo_identity__start_ns(pid_t pid)
+{
+	unsigned long long ticks;
+	char buf[1024];
+	const char *stat = read_stat(pid, buf, sizeof(buf));
+
+	if (!stat || sscanf(stat,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
+			    " %*d %*d %*d %llu",
+			    &ticks) != 1)
+		return 0;
+	return ticks * (HALO_SEC / sysconf(_SC_CLK_TCK));
 }

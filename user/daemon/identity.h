@@ -27,6 +27,8 @@ pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id);
 
 /* HALO_DISABLE=1 in the environment that the process was started with. */
 bool halo_identity__disabled(pid_t pid);
+/* Start of the process since boot in ns, in steps of 10 ms; 0 if it is gone. */
+uint64_t halo_identity__start_ns(pid_t pid);
 /* User and system time of the process in clock ticks, 0 if it is gone. */
 uint64_t halo_identity__cpu_ticks(pid_t pid);
 

@@ -187,7 +187,11 @@ static void try_later(struct halo_process *proc, const struct halo_err *err)
 
 	snprintf(proc->reason, sizeof(proc->reason), "%.150s%s%.100s", err->what,
 		 err->cause[0] ? ": " : "", err->cause);
-	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED) {
+	if (err->code == -EALREADY)
+		snprintf(proc->reason, sizeof(proc->reason),
+			 "an earlier daemon attached it: it keeps what it runs until it is "
+			 "started anew");
+	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED || err->code == -EALREADY) {
 		char reason[sizeof(proc->reason)];
 
 		memcpy(reason, proc->reason, sizeof(reason));
@@ -262,13 +266,23 @@ void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_
 	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
 }
 
+/* The same process as before, not one that got its number. */
+static bool is_alive(const struct halo_program *p, const struct halo_process *proc)
+{
+	uint64_t start_ns = halo_identity__start_ns(proc->pid);
+
+	if (proc->start_ns && start_ns / HALO_START_STEP != proc->start_ns / HALO_START_STEP)
+		return false;
+	return start_ns && halo_identity__is_process_of(p, proc->pid);
+}
+
 static void remove_dead(struct halo_program *p)
 {
 	struct halo_process *proc = TAILQ_FIRST(&p->processes), *next;
 
 	for (; proc; proc = next) {
 		next = TAILQ_NEXT(proc, link);
-		if (halo_identity__is_process_of(p, proc->pid))
+		if (is_alive(p, proc))
 			continue;
 		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
 		halo_process__remove(proc);
@@ -285,6 +299,30 @@ static void found(void *ctx, pid_t pid)
 	proc = add(p, pid, 0);
 	if (proc)
 		attach(proc);
+}
+
+void halo_process__retire(struct halo_program *p)
+{
+	struct halo_process *proc = TAILQ_FIRST(&p->processes), *next;
+
+	for (; proc; proc = next) {
+		next = TAILQ_NEXT(proc, link);
+		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		halo_loop__cancel(p->daemon->loop, &proc->timer);
+		if (!proc->group)
+			halo_process__remove(proc);
+	}
+}
+
+void halo_process__revive(struct halo_program *p)
+{
+	struct halo_process *proc;
+	struct halo_layout layout;
+
+	remove_dead(p);
+	TAILQ_FOREACH(proc, &p->processes, link)
+	if (!halo_layout__read(proc->pid, p->prepared, &layout, NULL))
+		tell_kernel(proc, &layout);
 }
 
 void halo_process__scan(struct halo_program *p)

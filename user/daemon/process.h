@@ -18,6 +18,10 @@ void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_
 /* Forget the process; its group goes with its last one. */
 void halo_process__remove(struct halo_process *proc);
 void halo_process__remove_all(struct halo_program *p);
+/* Follow no process any more, but keep the groups of those that are alive. */
+void halo_process__retire(struct halo_program *p);
+/* The program is enrolled again: follow those of its processes that are still there. */
+void halo_process__revive(struct halo_program *p);
 
 /* Find running processes of the binary and attach them; forget those that are gone. */
 void halo_process__scan(struct halo_program *p);

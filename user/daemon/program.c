@@ -42,8 +42,8 @@ void halo_program__deny(struct halo_program *p, const char *reason)
 
 static bool any_adopted(const struct halo_program *p)
 {
-	for (unsigned int i = 0; i < p->n_sections; i++)
-		if (p->sections[i].adopted)
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		if (p->tunings[i].adopted)
 			return true;
 	return false;
 }
@@ -172,9 +172,9 @@ void halo_program__unenroll(struct halo_program *p)
 
 	halo_decide__cancel(p);
 	halo_tuning__reset_all(p);
-	halo_process__remove_all(p);
+	halo_process__retire(p);
 	halo_kernel__unenroll(d->kernel, p->exe_id, &p->prepared->buildid);
-	log_info("%s (%.12s): no longer enrolled", p->path, p->build_id);
+	halo_program__note(p, "no longer enrolled");
 	TAILQ_REMOVE(&d->programs, p, link);
-	halo_program__free(p);
+	TAILQ_INSERT_TAIL(&d->retired, p, link);
 }

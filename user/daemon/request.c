@@ -36,8 +36,8 @@ static json_object *new_skip(const struct halo_program *p)
 {
 	json_object *list = json_object_new_array();
 
-	for (unsigned int i = 0; i < p->n_sections; i++) {
-		const struct halo_tuning *s = &p->sections[i];
+	for (unsigned int i = 0; i < p->n_tunings; i++) {
+		const struct halo_tuning *s = &p->tunings[i];
 		json_object *row;
 
 		if (!s->handled)

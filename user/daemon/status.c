@@ -48,8 +48,8 @@ json_object *halo_status__sections(const struct halo_program *p)
 {
 	json_object *list = json_object_new_array();
 
-	for (unsigned int i = 0; i < p->n_sections; i++)
-		json_object_array_add(list, new_section(&p->sections[i]));
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		json_object_array_add(list, new_section(&p->tunings[i]));
 	return list;
 }
 

@@ -23,9 +23,9 @@ const char *halo_tuning__state_text(enum halo_tuning_state state)
 
 struct halo_tuning *halo_tuning__find(struct halo_program *p, const struct halo_func *root)
 {
-	for (unsigned int i = 0; i < p->n_sections; i++)
-		if (p->sections[i].root == root)
-			return &p->sections[i];
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		if (p->tunings[i].root == root)
+			return &p->tunings[i];
 	return NULL;
 }
 
@@ -33,9 +33,9 @@ struct halo_tuning *halo_tuning__get(struct halo_program *p, const struct halo_f
 {
 	struct halo_tuning *s = halo_tuning__find(p, root);
 
-	if (s || p->n_sections == HALO_MAX_SECTIONS)
+	if (s || p->n_tunings == HALO_MAX_SECTIONS)
 		return s;
-	s = &p->sections[p->n_sections++];
+	s = &p->tunings[p->n_tunings++];
 	memset(s, 0, sizeof(*s));
 	s->root = root;
 	s->speedup = s->low = s->high = 1.0;
@@ -62,9 +62,9 @@ static void settle_everywhere(struct halo_program *p, const struct halo_tuning *
 
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
 {
-	for (unsigned int i = 0; i < p->n_sections; i++)
-		if (p->sections[i].adopted)
-			settle_slot(&p->sections[i], group);
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		if (p->tunings[i].adopted)
+			settle_slot(&p->tunings[i], group);
 }
 
 static void adopt(struct halo_program *p, struct halo_tuning *s, const struct halo_audit_result *r)
@@ -174,18 +174,18 @@ void halo_tuning__fail(struct halo_program *p, struct halo_tuning *s, const char
 void halo_tuning__reset_all(struct halo_program *p)
 {
 	halo_trial__cancel(p);
-	for (unsigned int i = 0; i < p->n_sections; i++) {
-		p->sections[i].adopted = NULL;
-		p->sections[i].trial = NULL;
-		settle_everywhere(p, &p->sections[i]);
+	for (unsigned int i = 0; i < p->n_tunings; i++) {
+		p->tunings[i].adopted = NULL;
+		p->tunings[i].trial = NULL;
+		settle_everywhere(p, &p->tunings[i]);
 	}
 }
 
 void halo_tuning__fail_all(struct halo_program *p, const char *reason)
 {
 	halo_tuning__reset_all(p);
-	for (unsigned int i = 0; i < p->n_sections; i++) {
-		struct halo_tuning *s = &p->sections[i];
+	for (unsigned int i = 0; i < p->n_tunings; i++) {
+		struct halo_tuning *s = &p->tunings[i];
 
 		s->state = HALO_TUNING_FAILED;
 		s->speedup = s->low = s->high = 1.0;
@@ -198,8 +198,8 @@ bool halo_tuning__any_active(const struct halo_program *p, const struct halo_gro
 {
 	if (p->trial && halo_trial__group(p->trial) == group)
 		return true;
-	for (unsigned int i = 0; i < p->n_sections; i++)
-		if (p->sections[i].adopted)
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		if (p->tunings[i].adopted)
 			return true;
 	return false;
 }

@@ -31,7 +31,7 @@ const struct halo_func *halo_variant__func(const struct halo_variant *v, int64_t
 bool halo_tuning__has_hash(const struct halo_program *p, const struct halo_tuning *s,
 			   const char *hash)
 {
-	for (unsigned int i = 0; i < p->n_variants; i++)
+	for (unsigned int i = p->first_variant; i < p->n_variants; i++)
 		if (p->variants[i].root == s->root && !strcmp(p->variants[i].hash, hash))
 			return true;
 	return false;
