@@ -3,13 +3,26 @@
 
 HALO_OPT_SRC := $(wildcard optimizer/*.c)
 HALO_OPT_OBJ := $(HALO_OPT_SRC:%.c=$(O)/%.o)
-LLVM_CFLAGS := -I$(shell $(LLVM_CONFIG) --includedir)
+HALO_OPT_BUILTINS := $(shell $(CLANG) --rtlib=compiler-rt --print-libgcc-file-name)
+LLVM_CFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-19
 
-CPPFLAGS_optimizer := $(LLVM_CFLAGS)
+CPPFLAGS_optimizer := $(LLVM_CFLAGS) -DOPT_BUILTINS='"$(HALO_OPT_BUILTINS)"'
 
 ALL += $(BUILD)/halo-opt
 
 $(BUILD)/halo-opt: $(HALO_OPT_OBJ) $(HALO_LIB_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -o $@
+
+# Unit tests, linked with all of halo-opt but main().
+OPT_UNIT_SRC := $(wildcard selftests/unit/opt_*_test.c)
+OPT_UNIT_OBJ := $(filter-out $(O)/optimizer/main.o,$(HALO_OPT_OBJ))
+OPT_UNIT_BIN := $(OPT_UNIT_SRC:selftests/unit/%.c=$(BUILD)/selftests/unit/%)
+
+$(OPT_UNIT_SRC:%.c=$(O)/%.o): CPPFLAGS += $(LLVM_CFLAGS) -Ioptimizer
+
+$(OPT_UNIT_BIN): $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(OPT_UNIT_OBJ) $(HALO_LIB_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -lcmocka -o $@

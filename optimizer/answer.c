@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+
+static void put(json_object *obj, const char *key, json_object *val)
+{
+	json_object_object_add(obj, key, val);
+}
+
+static void put_text(json_object *obj, const char *key, const char *text)
+{
+	put(obj, key, json_object_new_string(text));
+}
+
+static void put_number(json_object *obj, const char *key, int64_t number)
+{
+	put(obj, key, json_object_new_int64(number));
+}
+
+static void put_rounded(json_object *obj, const char *key, double number, const char *format)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), format, number);
+	put(obj, key, json_object_new_double_s(number, text));
+}
+
+static json_object *with_status(const char *status)
+{
+	json_object *obj = json_object_new_object();
+
+	put_text(obj, "status", status);
+	return obj;
+}
+
+json_object *answer__error(const struct halo_err *err)
+{
+	json_object *obj = with_status("error"), *outer = halo_err__to_json(err), *inner;
+
+	if (json_object_object_get_ex(outer, "error", &inner))
+		put(obj, "error", json_object_get(inner));
+	json_object_put(outer);
+	return obj;
+}
+
+static void put_considered(json_object *obj, const struct choice *choice)
+{
+	json_object *list = json_object_new_array(), *entry;
+	size_t i;
+
+	for (i = 0; choice && i < choice->n_considered; i++) {
+		const struct considered *c = &choice->considered[i];
+
+		entry = json_object_new_object();
+		put_text(entry, "function", c->function);
+		put_number(entry, "unit", c->unit);
+		put_rounded(entry, "share", c->share, "%.4f");
+		put_text(entry, "verdict", c->verdict);
+		put_text(entry, "reason", c->reason);
+		json_object_array_add(list, entry);
+	}
+	put(obj, "considered", list);
+}
+
+json_object *answer__none(const struct choice *choice, const char *reason)
+{
+	json_object *obj = with_status("none");
+
+	put_text(obj, "reason", reason);
+	put_considered(obj, choice);
+	return obj;
+}
+
+static void put_root(json_object *obj, const struct halo_func *root)
+{
+	json_object *out = json_object_new_object();
+
+	put_text(out, "function", root->name);
+	put_number(out, "unit", root->unit);
+	put_number(out, "vaddr", (int64_t)root->addr);
+	put_number(out, "slot", (int64_t)root->slot);
+	put(obj, "root", out);
+}
+
+/* The member that a symbol of the image is, or was split off from ("name.cold.1"); or NULL. */
+static const struct member *member_of(const struct section *section, const char *symbol)
+{
+	const struct member *best = NULL;
+	size_t i, len, best_len = 0;
+	char name[4096];
+
+	for (i = 0; i < section->n_members; i++) {
+		bind__member_name(&section->members[i], name, sizeof(name));
+		len = strlen(name);
+		if (len > best_len && strncmp(symbol, name, len) == 0 &&
+		    (symbol[len] == '\0' || symbol[len] == '.')) {
+			best = &section->members[i];
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+static void put_functions(json_object *obj, const struct section *section,
+			  const struct image *image)
+{
+	json_object *list = json_object_new_array(), *entry;
+	const struct member *m;
+	size_t i;
+
+	for (i = 0; i < image->n_functions; i++) {
+		m = member_of(section, image->functions[i].name);
+		entry = json_object_new_object();
+		put_text(entry, "function", m ? m->name : image->functions[i].name);
+		put_number(entry, "unit", m ? (int64_t)m->unit : -1);
+		put_number(entry, "vaddr", image->functions[i].vaddr);
+		put_number(entry, "size", (int64_t)image->functions[i].size);
+		json_object_array_add(list, entry);
+	}
+	put(obj, "functions", list);
+}
+
+static void put_features(json_object *obj, const struct section *section)
+{
+	json_object *out = json_object_new_object();
+	int64_t loops = 0, instructions = 0;
+	size_t i;
+
+	for (i = 0; i < section->n_members; i++) {
+		loops += section->members[i].facts.loops;
+		instructions += section->members[i].facts.instructions;
+	}
+	put_number(out, "functions", (int64_t)section->n_members);
+	put_number(out, "loops", loops);
+	put_number(out, "instructions", instructions);
+	put(obj, "features", out);
+}
+
+static void put_times(json_object *obj, const struct answer_times *times)
+{
+	json_object *out = json_object_new_object();
+
+	put_rounded(out, "read", times->read, "%.1f");
+	put_rounded(out, "section", times->section, "%.1f");
+	put_rounded(out, "optimize", times->optimize, "%.1f");
+	put_rounded(out, "emit", times->emit, "%.1f");
+	put_rounded(out, "link", times->link, "%.1f");
+	put(obj, "ms", out);
+}
+
+json_object *answer__ok(const struct choice *choice, const struct image *image,
+			const uint8_t hash[32], const struct answer_times *times)
+{
+	json_object *obj = with_status("ok");
+	char text[65];
+	size_t i;
+
+	for (i = 0; i < 32; i++)
+		snprintf(text + 2 * i, 3, "%02x", hash[i]);
+	put_root(obj, choice->root);
+	put_functions(obj, &choice->section, image);
+	put_number(obj, "entry", image->entry);
+	put_text(obj, "image", "image.elf");
+	put_number(obj, "code_size", (int64_t)image->size);
+	put_text(obj, "hash", text);
+	put_features(obj, &choice->section);
+	put_considered(obj, choice);
+	put_times(obj, times);
+	return obj;
+}
+
+int answer__write(json_object *answer, int fd)
+{
+	const char *text = json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN);
+	size_t len = strlen(text), done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write(fd, text + done, len - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? n : 0;
+	}
+	return 0;
+}

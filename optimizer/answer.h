@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OPT_ANSWER_H
+#define OPT_ANSWER_H
+
+/* The answer of docs/formats/job.md. */
+#include "choose.h"
+#include "link.h"
+
+struct answer_times {
+	double read, section, optimize, emit, link; /* milliseconds */
+};
+
+/* All of these return an object that the caller owns. */
+
+json_object *answer__error(const struct halo_err *err);
+
+/* Nothing worth optimizing; @choice may be NULL. */
+json_object *answer__none(const struct choice *choice, const char *reason);
+
+json_object *answer__ok(const struct choice *choice, const struct image *image,
+			const uint8_t hash[32], const struct answer_times *times);
+
+/* Write it whole to descriptor @fd. */
+int answer__write(json_object *answer, int fd);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <halo/prepared.h>
+
+#include "../user/lib/util.h"
+#include "request.h"
+#include "request_config.h"
+
+static int bad(struct halo_err *err, const char *what)
+{
+	halo_err__set(err, -EINVAL, "bad request: %s", what);
+	halo_err__cause(err, "the daemon and halo-opt are of different versions");
+	halo_err__remedy(err, "install both from the same build");
+	return -EINVAL;
+}
+
+static int get_u64(json_object *val, uint64_t *out)
+{
+	if (!json_object_is_type(val, json_type_int))
+		return -EINVAL;
+	if (json_object_get_int64(val) < 0)
+		return -EINVAL;
+	*out = json_object_get_uint64(val);
+	return 0;
+}
+
+/* -ENOENT when @obj has no such member. */
+static int member(json_object *obj, const char *key, enum json_type type, json_object **out)
+{
+	if (!json_object_object_get_ex(obj, key, out))
+		return -ENOENT;
+	return json_object_is_type(*out, type) ? 0 : -EINVAL;
+}
+
+static int parse_sample(json_object *val, struct request_sample *out)
+{
+	if (!json_object_is_type(val, json_type_array) || json_object_array_length(val) != 2 ||
+	    get_u64(json_object_array_get_idx(val, 0), &out->addr) ||
+	    get_u64(json_object_array_get_idx(val, 1), &out->count) || out->count > UINT32_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_samples(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *list;
+	size_t i, n;
+
+	if (member(root, "samples", json_type_array, &list))
+		return bad(err, "\"samples\" is not a list");
+	n = json_object_array_length(list);
+	if (n > REQUEST_SAMPLES)
+		return bad(err, "too many samples");
+	req->samples = calloc(n + 1, sizeof(*req->samples));
+	if (!req->samples)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	for (i = 0; i < n; i++) {
+		if (parse_sample(json_object_array_get_idx(list, i), &req->samples[i]))
+			return bad(err, "a sample is not [address, count]");
+		req->n_samples++;
+	}
+	return 0;
+}
+
+static int parse_context(json_object *val, struct request_context *out)
+{
+	json_object *frames, *count;
+	size_t i, n;
+
+	if (!json_object_is_type(val, json_type_object) ||
+	    member(val, "frames", json_type_array, &frames) ||
+	    member(val, "count", json_type_int, &count) || get_u64(count, &out->count) ||
+	    out->count > UINT32_MAX)
+		return -EINVAL;
+	n = json_object_array_length(frames);
+	if (n > REQUEST_FRAMES)
+		n = REQUEST_FRAMES;
+	out->frames = calloc(n + 1, sizeof(*out->frames));
+	if (!out->frames)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		if (get_u64(json_object_array_get_idx(frames, i), &out->frames[i]))
+			return -EINVAL;
+	out->n_frames = n;
+	return 0;
+}
+
+static int parse_contexts(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *list;
+	size_t i, n;
+	int ret;
+
+	ret = member(root, "contexts", json_type_array, &list);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret)
+		return bad(err, "\"contexts\" is not a list");
+	n = json_object_array_length(list);
+	if (n > REQUEST_SAMPLES)
+		return bad(err, "too many contexts");
+	req->contexts = calloc(n + 1, sizeof(*req->contexts));
+	if (!req->contexts)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	for (i = 0; i < n; i++) {
+		req->n_contexts++;
+		if (parse_context(json_object_array_get_idx(list, i), &req->contexts[i]))
+			return bad(err, "a context is not {frames, count}");
+	}
+	return 0;
+}
+
+static int parse_name(json_object *val, struct request_name *out)
+{
+	json_object *function, *unit, *reason = NULL;
+	uint64_t n;
+
+	if (!json_object_is_type(val, json_type_object) ||
+	    member(val, "function", json_type_string, &function) ||
+	    member(val, "unit", json_type_int, &unit) || get_u64(unit, &n) || n > INT32_MAX)
+		return -EINVAL;
+	if (member(val, "reason", json_type_string, &reason) == -EINVAL)
+		return -EINVAL;
+	out->unit = n;
+	out->function = strdup(json_object_get_string(function));
+	out->reason = strdup(reason ? json_object_get_string(reason) : "");
+	return out->function && out->reason ? 0 : -ENOMEM;
+}
+
+static int parse_skip(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *list;
+	size_t i, n;
+	int ret;
+
+	ret = member(root, "skip", json_type_array, &list);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret)
+		return bad(err, "\"skip\" is not a list");
+	n = json_object_array_length(list);
+	req->skip = calloc(n + 1, sizeof(*req->skip));
+	if (!req->skip)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	for (i = 0; i < n; i++) {
+		req->n_skip++;
+		if (parse_name(json_object_array_get_idx(list, i), &req->skip[i]))
+			return bad(err, "an entry of \"skip\" is not {function, unit, reason}");
+	}
+	return 0;
+}
+
+static int parse_place(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *place, *room;
+
+	if (member(root, "place", json_type_int, &place) ||
+	    member(root, "room", json_type_int, &room))
+		return bad(err, "\"place\" or \"room\" is not a number");
+	req->place = json_object_get_int64(place);
+	if (req->place % (int64_t)HALO_PAGE || req->place < -(1LL << 31) ||
+	    req->place > (1LL << 40) || get_u64(room, &req->room))
+		return bad(err, "\"place\" or \"room\" is out of range");
+	return 0;
+}
+
+static int parse_fp(json_object *root, struct request *req, struct halo_err *err)
+{
+	static const char *const names[] = {"exact", "contract", "reassoc"};
+	json_object *val;
+	size_t i;
+
+	if (!member(root, "fp", json_type_string, &val))
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (strcmp(json_object_get_string(val), names[i]) == 0) {
+				req->fp = (enum request_fp)i;
+				return 0;
+			}
+	return bad(err, "\"fp\" is not one of exact, contract, reassoc");
+}
+
+static int parse_job(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *job, *name;
+
+	if (member(root, "job", json_type_string, &job))
+		return bad(err, "\"job\" is not a string");
+	if (strcmp(json_object_get_string(job), "optimize") == 0)
+		return 0;
+	if (strcmp(json_object_get_string(job), "root") != 0)
+		return bad(err, "\"job\" is not one of optimize, root");
+	req->has_root = true;
+	if (member(root, "root", json_type_object, &name) || parse_name(name, &req->root))
+		return bad(err, "\"root\" is not {function, unit}");
+	return 0;
+}
+
+static int parse_object(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *config = NULL;
+	int ret;
+
+	if (!json_object_is_type(root, json_type_object))
+		return bad(err, "not a JSON object");
+	ret = parse_job(root, req, err);
+	if (!ret)
+		ret = parse_samples(root, req, err);
+	if (!ret)
+		ret = parse_contexts(root, req, err);
+	if (!ret)
+		ret = parse_skip(root, req, err);
+	if (!ret)
+		ret = parse_fp(root, req, err);
+	if (!ret)
+		ret = parse_place(root, req, err);
+	if (ret)
+		return ret;
+	json_object_object_get_ex(root, "config", &config);
+	return request_config__parse(config, &req->config, err);
+}
+
+int request__parse(const char *text, size_t len, struct request *req, struct halo_err *err)
+{
+	json_tokener *tok;
+	json_object *root = NULL;
+	int ret;
+
+	memset(req, 0, sizeof(*req));
+	if (len > REQUEST_MAX)
+		return bad(err, "too long");
+	tok = json_tokener_new();
+	if (!tok)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	root = json_tokener_parse_ex(tok, text, (int)len);
+	if (json_tokener_get_error(tok) != json_tokener_success)
+		ret = bad(err, json_tokener_error_desc(json_tokener_get_error(tok)));
+	else
+		ret = parse_object(root, req, err);
+	json_object_put(root);
+	json_tokener_free(tok);
+	return ret;
+}
+
+int request__read(int fd, struct request *req, struct halo_err *err)
+{
+	__cleanup_free char *text = NULL;
+	size_t len = 0, size = 1 << 16;
+	ssize_t n;
+	char *bigger;
+
+	memset(req, 0, sizeof(*req));
+	do {
+		bigger = realloc(text, size);
+		if (!bigger)
+			return halo_err__set(err, -ENOMEM, "out of memory");
+		text = bigger;
+		n = read(fd, text + len, size - len);
+		if (n < 0 && errno != EINTR)
+			return halo_err__set(err, -errno, "can't read the request");
+		len += n > 0 ? n : 0;
+		if (len == size)
+			size *= 2;
+	} while (n && len <= REQUEST_MAX);
+	return request__parse(text, len, req, err);
+}
+
+void request__free(struct request *req)
+{
+	size_t i;
+
+	for (i = 0; i < req->n_contexts; i++)
+		free(req->contexts[i].frames);
+	for (i = 0; i < req->n_skip; i++) {
+		free(req->skip[i].function);
+		free(req->skip[i].reason);
+	}
+	free(req->root.function);
+	free(req->root.reason);
+	free(req->config.name);
+	free(req->samples);
+	free(req->contexts);
+	free(req->skip);
+	memset(req, 0, sizeof(*req));
+}

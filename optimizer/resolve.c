@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <elf.h>
+#include <string.h>
+
+#include "resolve.h"
+
+const char *resolve__name(LLVMValueRef value)
+{
+	size_t len;
+
+	return LLVMGetValueName2(value, &len);
+}
+
+bool resolve__is_local(LLVMValueRef value)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(value);
+
+	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+static struct place symbol_place(const struct halo_symbol *s)
+{
+	/* An ifunc's address is that of its resolver. */
+	if (s->type == STT_GNU_IFUNC)
+		return (struct place){.where = WHERE_NOWHERE};
+	if (s->type == STT_TLS)
+		return s->undefined ? (struct place){.where = WHERE_NOWHERE}
+				    : (struct place){.where = WHERE_TLS, .addr = s->addr};
+	/* An undefined one with an address has that as its address in all modules. */
+	if (s->addr)
+		return (struct place){.where = WHERE_PROGRAM, .addr = s->addr};
+	if (s->undefined && s->got)
+		return (struct place){
+			.where = WHERE_IMPORT, .addr = s->got, .lazy = s->got_is_lazy};
+	return (struct place){.where = WHERE_NOWHERE};
+}
+
+struct place resolve__external(const struct halo_prepared *p, const char *name)
+{
+	const struct halo_symbol *s = halo_prepared__symbol(p, name);
+	struct place place = {.where = WHERE_NOWHERE};
+
+	for (; s && s < p->symbols + p->n_symbols && strcmp(s->name, name) == 0; s++) {
+		if (s->bind == STB_LOCAL)
+			continue;
+		place = symbol_place(s);
+		if (place.where != WHERE_NOWHERE)
+			break;
+	}
+	return place;
+}
+
+const struct halo_func *resolve__func(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn)
+{
+	return halo_prepared__func(p, resolve__is_local(fn) ? (int)unit : -1, resolve__name(fn));
+}
+
+static struct place variable_place(const struct halo_prepared *p, uint32_t unit, LLVMValueRef var)
+{
+	const struct halo_var *row;
+
+	row = halo_prepared__var(p, resolve__is_local(var) ? (int)unit : -1, resolve__name(var));
+	if (!row)
+		return (struct place){.where = WHERE_NOWHERE};
+	if (row->flags & HALO_VAR_TLS)
+		return (struct place){.where = WHERE_TLS, .addr = row->addr};
+	return (struct place){.where = row->addr ? WHERE_PROGRAM : WHERE_NOWHERE,
+			      .addr = row->addr};
+}
+
+struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMValueRef value)
+{
+	struct place place = {.where = WHERE_NOWHERE};
+	const struct halo_func *row;
+
+	if (LLVMIsAFunction(value)) {
+		row = resolve__func(p, unit, value);
+		if (row && row->addr)
+			place = (struct place){.where = WHERE_PROGRAM, .addr = row->addr};
+	} else if (LLVMIsAGlobalVariable(value)) {
+		place = variable_place(p, unit, value);
+	}
+	if (place.where == WHERE_NOWHERE && !resolve__is_local(value))
+		place = resolve__external(p, resolve__name(value));
+	return place;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OPT_RESOLVE_H
+#define OPT_RESOLVE_H
+
+/* Where the program keeps what its bitcode names. */
+#include <llvm-c/Core.h>
+
+#include "../user/lib/prepared.h"
+
+enum where {
+	WHERE_NOWHERE,
+	WHERE_PROGRAM, /* addr is its link-time address */
+	WHERE_TLS,     /* addr is its offset in the program's TLS block */
+	WHERE_IMPORT,  /* addr is the link-time address of the program's GOT word for it */
+};
+
+struct place {
+	enum where where;
+	uint64_t addr;
+	bool lazy; /* WHERE_IMPORT: the word can be called through, but not read */
+};
+
+/* A symbol that other modules and units see. */
+struct place resolve__external(const struct halo_prepared *p, const char *name);
+
+/* A function, variable or alias as unit @unit names it. */
+struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMValueRef value);
+
+/* The function's row: of the unit if local, else the surviving one; NULL if it has none. */
+const struct halo_func *resolve__func(const struct halo_prepared *p, uint32_t unit,
+				      LLVMValueRef fn);
+
+bool resolve__is_local(LLVMValueRef value);
+
+/* NUL-terminated, LLVM's own copy. */
+const char *resolve__name(LLVMValueRef value);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../user/lib/util.h"
+#include "ir.h"
+#include "link.h"
+#include "resolve.h"
+#include "section.h"
+
+#define HOT_SHARE	 0.005
+#define SMALL		 200   /* instructions, before any optimization */
+#define INSTRUCTIONS_MAX 40000 /* of a section */
+#define RESTARTS_MAX	 64
+
+/* A function that the section can do without, or can't hold after all. */
+struct banned {
+	uint32_t unit;
+	LLVMValueRef fn;
+};
+
+struct builder {
+	struct units *units;
+	const struct profile *profile;
+	enum request_fp fp;
+	struct section *section;
+	LLVMValueRef *fns; /* of the members */
+	size_t capacity;
+	uint64_t instructions;
+	struct banned banned[RESTARTS_MAX];
+	size_t n_banned;
+	char *why; /* about the last function that was refused */
+	size_t why_size;
+};
+
+bool section__definition(struct units *units, uint32_t unit, LLVMValueRef fn, uint32_t *def_unit,
+			 LLVMValueRef *def)
+{
+	const struct halo_func *row = resolve__func(units->p, unit, fn);
+	LLVMModuleRef module;
+
+	*def_unit = row ? row->unit : unit;
+	*def = fn;
+	if (*def_unit != unit) {
+		module = units__module(units, *def_unit);
+		*def = module ? LLVMGetNamedFunction(module, resolve__name(fn)) : NULL;
+	}
+	return *def && !LLVMIsDeclaration(*def);
+}
+
+static bool is_banned(const struct builder *b, LLVMValueRef fn)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_banned; i++)
+		if (b->banned[i].fn == fn)
+			return true;
+	return false;
+}
+
+static bool is_member(const struct builder *b, LLVMValueRef fn)
+{
+	size_t i;
+
+	for (i = 0; i < b->section->n_members; i++)
+		if (b->fns[i] == fn)
+			return true;
+	return false;
+}
+
+static void clear(struct builder *b)
+{
+	section__free(b->section);
+	b->instructions = 0;
+}
+
+static int add(struct builder *b, uint32_t unit, LLVMValueRef fn, const struct facts *facts)
+{
+	struct section *s = b->section;
+	struct member *m;
+	LLVMValueRef *fns;
+
+	m = reallocarray(s->members, s->n_members + 1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	s->members = m;
+	fns = reallocarray(b->fns, s->n_members + 1, sizeof(LLVMValueRef));
+	if (!fns)
+		return -ENOMEM;
+	b->fns = fns;
+	m += s->n_members;
+	*m = (struct member){
+		.unit = unit,
+		.name = strdup(resolve__name(fn)),
+		.row = resolve__func(b->units->p, unit, fn),
+		.local = resolve__is_local(fn),
+		.facts = *facts,
+	};
+	if (!m->name)
+		return -ENOMEM;
+	b->fns[s->n_members++] = fn;
+	b->instructions += facts->instructions;
+	return 0;
+}
+
+/* The program's own copy can't be called, so a caller in the image needs one there. */
+static bool must_include(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn)
+{
+	const struct halo_func *row = resolve__func(p, unit, fn);
+
+	return resolve__value(p, unit, fn).where == WHERE_NOWHERE ||
+	       (row && (row->flags & HALO_FUNC_ABI_CHANGED)) || ir__has_attr(fn, "alwaysinline");
+}
+
+static bool is_worth_it(struct builder *b, const struct halo_func *row, const struct facts *facts)
+{
+	if (b->instructions + facts->instructions > INSTRUCTIONS_MAX)
+		return false;
+	return facts->instructions <= SMALL || profile__share(b->profile, row) >= HOT_SHARE;
+}
+
+static int refused(struct builder *b, LLVMValueRef callee, const char *why)
+{
+	snprintf(b->why, b->why_size,
+		 "it calls %s, which has no code of its own and can't be "
+		 "copied: %s",
+		 resolve__name(callee), why);
+	return -ENOTSUP;
+}
+
+/* -ENOTSUP: the caller can't be in the section, because this call can't be made from it. */
+static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee)
+{
+	bool must = must_include(b->units->p, unit, callee);
+	const struct halo_func *row;
+	struct facts facts;
+	LLVMValueRef fn;
+	uint32_t in;
+
+	if (!section__definition(b->units, unit, callee, &in, &fn)) {
+		return must && !link__has_runtime(resolve__name(callee))
+			       ? refused(b, callee, "there is no bitcode for it")
+			       : 0;
+	}
+	if (is_member(b, fn))
+		return 0;
+	if (is_banned(b, fn))
+		return must ? refused(b, callee, "what it needs is missing") : 0;
+	row = resolve__func(b->units->p, in, fn);
+	inspect__function(b->units->p, in, fn, b->fp, &facts);
+	if (!facts.usable)
+		return must ? refused(b, callee, facts.why) : 0;
+	if (!is_worth_it(b, row, &facts) &&
+	    (!must || b->instructions + facts.instructions > 2 * INSTRUCTIONS_MAX))
+		return must ? refused(b, callee, "it is too large") : 0;
+	return add(b, in, fn, &facts);
+}
+
+static int consider_callees(struct builder *b, size_t i)
+{
+	uint32_t unit = b->section->members[i].unit;
+	LLVMValueRef callee;
+	int ret;
+
+	ir__for_each_block(block, b->fns[i])
+	{
+		ir__for_each_inst(inst, block)
+		{
+			callee = ir__callee(inst);
+			if (!callee || LLVMGetIntrinsicID(callee))
+				continue;
+			ret = consider_call(b, unit, callee);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* -EAGAIN: a member was banned; start again without it. */
+static int close_section(struct builder *b)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < b->section->n_members; i++) {
+		ret = consider_callees(b, i);
+		if (!ret)
+			continue;
+		if (ret != -ENOTSUP || i == 0 || b->n_banned == RESTARTS_MAX)
+			return ret;
+		b->banned[b->n_banned++] = (struct banned){.unit = b->section->members[i].unit,
+							   .fn = b->fns[i]};
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static LLVMValueRef root_value(struct units *units, const struct halo_func *root, char *why,
+			       size_t size)
+{
+	LLVMModuleRef module = units__module(units, root->unit);
+	LLVMValueRef fn = module ? LLVMGetNamedFunction(module, root->name) : NULL;
+
+	if (!module)
+		snprintf(why, size, "%s", units->state[root->unit].why);
+	else if (!fn || LLVMIsDeclaration(fn))
+		snprintf(why, size, "its unit's bitcode does not hold it");
+	return fn && !LLVMIsDeclaration(fn) ? fn : NULL;
+}
+
+int section__build(struct units *units, const struct profile *profile, enum request_fp fp,
+		   const struct halo_func *root, struct section *out, char *why, size_t size)
+{
+	struct builder b = {.units = units,
+			    .profile = profile,
+			    .fp = fp,
+			    .section = out,
+			    .why = why,
+			    .why_size = size};
+	LLVMValueRef fn = root_value(units, root, why, size);
+	struct facts facts;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	if (!fn)
+		return -ENOTSUP;
+	inspect__function(units->p, root->unit, fn, fp, &facts);
+	if (!facts.usable) {
+		snprintf(why, size, "%s", facts.why);
+		return -ENOTSUP;
+	}
+	do {
+		clear(&b);
+		ret = add(&b, root->unit, fn, &facts);
+		if (!ret)
+			ret = close_section(&b);
+	} while (ret == -EAGAIN);
+	free(b.fns);
+	if (ret)
+		section__free(out);
+	return ret;
+}
+
+void section__free(struct section *section)
+{
+	size_t i;
+
+	for (i = 0; i < section->n_members; i++)
+		free(section->members[i].name);
+	free(section->members);
+	memset(section, 0, sizeof(*section));
+}
+
+const struct member *section__find(const struct section *section, uint32_t unit, const char *name,
+				   bool local)
+{
+	size_t i;
+
+	for (i = 0; i < section->n_members; i++) {
+		const struct member *m = &section->members[i];
+
+		if (m->local == local && (!local || m->unit == unit) && strcmp(m->name, name) == 0)
+			return m;
+	}
+	return NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OPT_UNITS_H
+#define OPT_UNITS_H
+
+/* The bitcode of a program's units, parsed when first asked for. */
+#include <llvm-c/Core.h>
+
+#include "../user/lib/prepared.h"
+
+struct unit_state {
+	LLVMModuleRef module; /* NULL: not parsed, or taken */
+	bool unusable;
+	char why[384]; /* if unusable */
+};
+
+struct units {
+	const struct halo_prepared *p;
+	LLVMContextRef ctx;
+	struct unit_state *state; /* p->n_units */
+};
+
+int units__init(struct units *units, const struct halo_prepared *p, struct halo_err *err);
+void units__free(struct units *units);
+
+/* The unit's module, or NULL with state[unit].why. It stays owned by @units. */
+LLVMModuleRef units__module(struct units *units, uint32_t unit);
+
+/* The same, handed over to the caller: the next call parses it anew. */
+LLVMModuleRef units__take(struct units *units, uint32_t unit);
+
+#endif
