@@ -42,6 +42,7 @@ load() {
 	fi
 	app_packages=()
 	app_input() { :; }
+	# shellcheck source=/dev/null
 	. "$HERE/$1.sh"
 }
 

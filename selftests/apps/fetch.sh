@@ -41,10 +41,11 @@ fetch__source() (
 	fetch__index
 	rm -rf "$dir.new"
 	mkdir -p "$dir.new"
-	cd "$dir.new"
+	cd "$dir.new" || return
 	fetch__apt source --download-only "$package" >&2
 	dpkg-source --no-check -x ./*.dsc tree >/dev/null
-	cd tree
+	cd tree || return
+	trap 'echo "Error: preparing $package failed, see $dir.log" >&2' ERR
 	"${@:-true}" >"$dir.log" 2>&1
 	mv "$dir.new/tree" "$dir"
 	rm -rf "$dir.new"

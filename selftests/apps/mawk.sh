@@ -24,7 +24,7 @@ app_build() {
 
 app_input() {
 	once "$1/access.log" generate log 300000
-	cat >"$1/sums.awk" <<'END'
+	cat >"$1/sums.awk" <<'AWK'
 {
 	split($7, part, "?")
 	bytes[part[1]] += $NF
@@ -39,7 +39,7 @@ END {
 		sum = (sum + bytes[page] * length(page)) % 1000003
 	print sum, matched, length_sum, hits[200], hits[304], hits[404], hits[500]
 }
-END
+AWK
 }
 
 app_run() {

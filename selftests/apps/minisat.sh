@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # app.sh reads app_packages
 # MiniSat: decides random formulas; no compiler setting is known to speed it up.
 
 app_packages=(zlib1g-dev)

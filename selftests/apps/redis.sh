@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # app.sh reads app_packages
 # Redis: a server under redis-benchmark.
 
 app_packages=(redis-tools)
@@ -35,13 +35,15 @@ serve() {
 }
 
 await() {
+	# shellcheck disable=SC2016 # for the inner shell
 	timeout 30 sh -c 'until redis-cli -s "$1" ping; do sleep 0.05; done' - "$1" >/dev/null 2>&1
 }
 
 app_run() (
 	dir=$(mktemp -d)
-	trap 'rm -rf "$dir"' EXIT
 	serve "$1" "$dir/socket" &
+	server=$!
+	trap 'kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
 	await "$dir/socket"
 	awk 'BEGIN {
 		for (i = 0; i < 20000; i++) {
@@ -58,7 +60,7 @@ app_run() (
 		print "DBSIZE"
 	}' | redis-cli -s "$dir/socket"
 	redis-cli -s "$dir/socket" shutdown nosave
-	wait
+	wait "$server"
 )
 
 app_loop() {

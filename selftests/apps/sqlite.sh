@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # app.sh reads app_packages
 # SQLite and its own speed test, on a database in memory.
 
 app_packages=(tcl)
@@ -11,7 +11,7 @@ app_fetch() {
 # The amalgamation, sqlite3.c.
 prepare_sqlite() {
 	mkdir amalgamation
-	cd amalgamation
+	cd amalgamation || return
 	CC=clang-19 ../configure --disable-tcl
 	make sqlite3.c
 }
