@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <sha2.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../user/lib/log.h"
@@ -142,6 +143,15 @@ static bool is_refusal(int code)
 	}
 }
 
+static json_object *refuse(struct job *job)
+{
+	char reason[sizeof(job->err.what) + sizeof(job->err.cause) + 4];
+
+	snprintf(reason, sizeof(reason), "%s%s%s", job->err.what, job->err.cause[0] ? ": " : "",
+		 job->err.cause);
+	return answer__none(&job->choice, reason);
+}
+
 static json_object *run(struct job *job, int exe)
 {
 	int ret;
@@ -156,8 +166,7 @@ static json_object *run(struct job *job, int exe)
 	ret = compile(job);
 	if (!ret)
 		return answer__ok(&job->choice, &job->image, job->hash, &job->times);
-	return is_refusal(ret) ? answer__none(&job->choice, job->err.what)
-			       : answer__error(&job->err);
+	return is_refusal(ret) ? refuse(job) : answer__error(&job->err);
 }
 
 json_object *job__run(const struct request *req, int exe, int dir)

@@ -22,7 +22,10 @@ static const char layout[] =
 	"  .eh_frame : { KEEP(*(.eh_frame)) } :image\n"
 	"  .gcc_except_table : { *(.gcc_except_table .gcc_except_table.*) } :image\n"
 	"  .text : ALIGN(64) { *(.text .text.* .ltext .ltext.*) } :image\n"
-	"  .tbss : { *(.tbss .tbss.*) } :tls\n"
+	"%s"
+	"  .symtab : { *(.symtab) }\n"
+	"  .shstrtab : { *(.shstrtab) }\n"
+	"  .strtab : { *(.strtab) }\n"
 	"  /DISCARD/ : { *(.comment .note.* .llvm_addrsig .llvm.call-graph-profile\n"
 	"                  .debug* .halo.*) }\n"
 	"}\n";
@@ -34,10 +37,21 @@ static void assign(FILE *f, const char *name, const char *suffix, uint64_t addr)
 	fprintf(f, "\"%s%s\" = %#lx;\n", name, suffix, (uint64_t)(addr + HALO_LINK_BIAS));
 }
 
+static bool has_tls(const struct link_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->relocs->n_undefined; i++)
+		if (link__place(job, job->relocs->undefined[i]).where == WHERE_TLS)
+			return true;
+	return false;
+}
+
 int link__script_text(const struct link_job *job, char **text, size_t *len, struct halo_err *err)
 {
 	const struct relocs *r = job->relocs;
 	struct place place;
+	bool tls;
 	FILE *f;
 	size_t i;
 
@@ -58,7 +72,10 @@ int link__script_text(const struct link_job *job, char **text, size_t *len, stru
 		if (job->symbols->list[i].place.where == WHERE_IMPORT)
 			assign(f, job->symbols->list[i].name, IMPORTS_GOT_SUFFIX,
 			       job->symbols->list[i].place.addr);
-	fprintf(f, layout, (uint64_t)(job->place + HALO_LINK_BIAS));
+	tls = has_tls(job);
+	fprintf(f, layout, tls ? "  tls PT_TLS FLAGS(4);\n" : "",
+		(uint64_t)(job->place + HALO_LINK_BIAS),
+		tls ? "  .tbss : { *(.tbss .tbss.*) } :tls\n" : "");
 	fputs(layout_end, f);
 	if (fclose(f))
 		return halo_err__set(err, -ENOMEM, "out of memory");
