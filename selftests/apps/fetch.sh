@@ -45,7 +45,9 @@ fetch__source() (
 	fetch__apt source --download-only "$package" >&2
 	dpkg-source --no-check -x ./*.dsc tree >/dev/null
 	cd tree || return
-	trap 'echo "Error: preparing $package failed, see $dir.log" >&2' ERR
+	exec 8>&2
+	set -E
+	trap 'echo "Error: preparing $package failed, see $dir.log" >&8' ERR
 	"${@:-true}" >"$dir.log" 2>&1
 	mv "$dir.new/tree" "$dir"
 	rm -rf "$dir.new"
