@@ -44,8 +44,8 @@ static struct halo_program *program_of(const struct peer *peer)
 	struct halo_program *p;
 
 	TAILQ_FOREACH(p, &peer->server->daemon->programs, link)
-	if (p->exe_id == peer->exe_id)
-		return p;
+		if (p->exe_id == peer->exe_id)
+			return p;
 	return NULL;
 }
 

@@ -61,7 +61,7 @@ static void catch_up(struct halo_daemon *d)
 		return;
 	d->events_lost = stats[HALO_STAT_EVENT_LOST];
 	TAILQ_FOREACH(p, &d->programs, link)
-	halo_process__scan(p);
+		halo_process__scan(p);
 }
 
 static void on_drain(void *ctx)
@@ -72,7 +72,7 @@ static void on_drain(void *ctx)
 	halo_samples__drain(d);
 	catch_up(d);
 	TAILQ_FOREACH(p, &d->programs, link)
-	halo_decide__tick(p);
+		halo_decide__tick(p);
 	halo_loop__arm(d->loop, &d->drain, halo_loop__now() + HALO_DRAIN_NS, on_drain, d);
 }
 

@@ -190,8 +190,7 @@ static int check_build_id(struct halo_daemon *d, const struct halo_prepared *pre
 {
 	struct halo_program *p;
 
-	TAILQ_FOREACH(p, &d->programs, link)
-	{
+	TAILQ_FOREACH(p, &d->programs, link) {
 		if (p->prepared->buildid.len != prep->buildid.len ||
 		    memcmp(p->prepared->buildid.id, prep->buildid.id, prep->buildid.len))
 			continue;
@@ -352,8 +351,8 @@ int halo_program__find(struct halo_daemon *d, const struct halo_target *target,
 	struct halo_err ignored;
 
 	TAILQ_FOREACH(*out, &d->programs, link)
-	if (matches(*out, target))
-		return 0;
+		if (matches(*out, target))
+			return 0;
 	/* By another name of the same file: a link, a copy, a process that was not followed. */
 	if (!open_target(d, target, &fd, &name, &ignored)) {
 		*out = halo_identity__program(d, fd);

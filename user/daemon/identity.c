@@ -101,11 +101,11 @@ struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)
 	if (fstat(fd, &st))
 		return NULL;
 	TAILQ_FOREACH(p, &d->programs, link)
-	if (same_inode(p, &st))
-		return p;
+		if (same_inode(p, &st))
+			return p;
 	TAILQ_FOREACH(p, &d->programs, link)
-	if (same_contents(p, fd))
-		return p;
+		if (same_contents(p, fd))
+			return p;
 	return NULL;
 }
 

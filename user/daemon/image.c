@@ -85,7 +85,10 @@ static int check_sections(Elf *elf, struct halo_err *err)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
+	size_t n;
 
+	if (elf_getshdrnum(elf, &n) || !n)
+		return bad(err, "no section headers");
 	while ((scn = elf_nextscn(elf, scn))) {
 		if (!gelf_getshdr(scn, &sh))
 			return bad(err, "broken section headers");

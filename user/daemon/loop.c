@@ -135,8 +135,8 @@ void halo_loop__arm(struct halo_loop *loop, struct halo_timer *timer, uint64_t a
 	timer->ctx = ctx;
 	timer->armed = true;
 	TAILQ_FOREACH(pos, &loop->timers, link)
-	if (pos->at_ns > timer->at_ns)
-		break;
+		if (pos->at_ns > timer->at_ns)
+			break;
 	if (pos)
 		TAILQ_INSERT_BEFORE(pos, timer, link);
 	else

@@ -22,8 +22,8 @@ struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid)
 	struct halo_process *proc;
 
 	TAILQ_FOREACH(proc, &p->processes, link)
-	if (proc->pid == pid)
-		return proc;
+		if (proc->pid == pid)
+			return proc;
 	return NULL;
 }
 
@@ -239,8 +239,8 @@ static struct halo_group *group_by_id(const struct halo_program *p, uint32_t id)
 	struct halo_group *group;
 
 	TAILQ_FOREACH(group, &p->groups, link)
-	if (group->id == id)
-		return group;
+		if (group->id == id)
+			return group;
 	return NULL;
 }
 
@@ -321,8 +321,8 @@ void halo_process__revive(struct halo_program *p)
 
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
-	if (!halo_layout__read(proc->pid, p->prepared, &layout, NULL))
-		tell_kernel(proc, &layout);
+		if (!halo_layout__read(proc->pid, p->prepared, &layout, NULL))
+			tell_kernel(proc, &layout);
 }
 
 void halo_process__scan(struct halo_program *p)
@@ -336,8 +336,8 @@ pid_t halo_group__pid(const struct halo_program *p, const struct halo_group *gro
 	struct halo_process *proc;
 
 	TAILQ_FOREACH(proc, &p->processes, link)
-	if (proc->group == group)
-		return proc->pid;
+		if (proc->group == group)
+			return proc->pid;
 	return 0;
 }
 
@@ -346,16 +346,15 @@ struct halo_group *halo_process__busiest(struct halo_program *p)
 	struct halo_group *group, *best = NULL;
 	uint64_t most = 0;
 
-	TAILQ_FOREACH(group, &p->groups, link)
-	{
+	TAILQ_FOREACH(group, &p->groups, link) {
 		struct halo_process *proc;
 		uint64_t ticks = 0, used;
 
 		if (!group->procs)
 			continue;
 		TAILQ_FOREACH(proc, &p->processes, link)
-		if (proc->group == group)
-			ticks += halo_identity__cpu_ticks(proc->pid);
+			if (proc->group == group)
+				ticks += halo_identity__cpu_ticks(proc->pid);
 		used = ticks > group->cpu_ticks ? ticks - group->cpu_ticks : 0;
 		group->cpu_ticks = ticks;
 		if (!best || used > most) {

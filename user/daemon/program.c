@@ -103,8 +103,8 @@ static struct halo_program *by_exe_id(struct halo_daemon *d, uint32_t exe_id)
 	struct halo_program *p;
 
 	TAILQ_FOREACH(p, &d->programs, link)
-	if (p->exe_id == exe_id)
-		return p;
+		if (p->exe_id == exe_id)
+			return p;
 	return NULL;
 }
 

@@ -35,8 +35,7 @@ static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count
 	struct halo_daemon *d = ctx;
 	struct halo_program *p;
 
-	TAILQ_FOREACH(p, &d->programs, link)
-	{
+	TAILQ_FOREACH(p, &d->programs, link) {
 		if (p->exe_id != key->exe_id)
 			continue;
 		add_leaf(p, key->nr ? key->frame[0] : 0, count);
@@ -53,7 +52,7 @@ void halo_samples__drain(struct halo_daemon *d)
 	int ret;
 
 	TAILQ_FOREACH(p, &d->programs, link)
-	halo_profile__decay(p->profile, now);
+		halo_profile__decay(p->profile, now);
 	ret = halo_kernel__drain(d->kernel, on_context, d);
 	if (ret)
 		log_warn("reading samples failed: %d", ret);

@@ -58,8 +58,7 @@ static json_object *new_pids(const struct halo_program *p)
 	json_object *list = json_object_new_array();
 	struct halo_process *proc;
 
-	TAILQ_FOREACH(proc, &p->processes, link)
-	{
+	TAILQ_FOREACH(proc, &p->processes, link) {
 		json_object *obj = json_object_new_object();
 
 		add_int(obj, "pid", proc->pid);
@@ -141,7 +140,7 @@ json_object *halo_status__all(struct halo_daemon *d)
 	struct halo_program *p;
 
 	TAILQ_FOREACH(p, &d->programs, link)
-	json_object_array_add(list, halo_status__program(p));
+		json_object_array_add(list, halo_status__program(p));
 	json_object_object_add(obj, "daemon", new_daemon(d));
 	json_object_object_add(obj, "programs", list);
 	return obj;
@@ -154,13 +153,12 @@ json_object *halo_status__list(struct halo_daemon *d)
 	struct halo_process *proc;
 	struct halo_program *p;
 
-	TAILQ_FOREACH(p, &d->programs, link)
-	{
+	TAILQ_FOREACH(p, &d->programs, link) {
 		json_object *item = json_object_new_object();
 		json_object *pids = json_object_new_array();
 
 		TAILQ_FOREACH(proc, &p->processes, link)
-		json_object_array_add(pids, json_object_new_int(proc->pid));
+			json_object_array_add(pids, json_object_new_int(proc->pid));
 		add_string(item, "build_id", p->build_id);
 		add_string(item, "path", p->path);
 		add_string(item, "state", halo_program__state(p));

@@ -56,8 +56,8 @@ static void settle_everywhere(struct halo_program *p, const struct halo_tuning *
 	struct halo_group *group;
 
 	TAILQ_FOREACH(group, &p->groups, link)
-	if (group->procs)
-		settle_slot(s, group);
+		if (group->procs)
+			settle_slot(s, group);
 }
 
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
