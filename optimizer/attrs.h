@@ -17,10 +17,13 @@ int attrs__apply(const struct halo_prepared *p, LLVMModuleRef module,
  */
 char *attrs__merge_features(const char *own, const char *host, bool no_avx512);
 
-/*
- * libcalls.c: forbid LLVM to invent calls of functions that the program neither has nor imports.
- * @unsimplified: a function of a unit compiled at -O0, whose calls stay as they are.
- */
+/* libcalls.c: forbid LLVM to invent calls of functions that the program neither has nor imports. */
 void attrs__forbid_libcalls(const struct halo_prepared *p, LLVMModuleRef module);
+
+/*
+ * libcalls.c: a function of the C library that may become instructions, so that the program can do
+ * without it. If it does not become any, linking fails.
+ */
+bool attrs__is_expanded(const char *name);
 
 #endif

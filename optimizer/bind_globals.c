@@ -82,13 +82,16 @@ static int drop_ifuncs(struct binder *b)
 	return 0;
 }
 
+/* Constants without an address of their own, or which the program has no copy of. */
 static bool is_copied(LLVMValueRef var, struct place place)
 {
 	LLVMValueRef init = LLVMGetInitializer(var);
 
-	return init && LLVMIsGlobalConstant(var) && !LLVMIsThreadLocal(var) &&
-	       LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr && !ir__holds_address(init) &&
-	       (resolve__is_local(var) || place.where == WHERE_NOWHERE);
+	if (!init || !LLVMIsGlobalConstant(var) || LLVMIsThreadLocal(var) ||
+	    ir__holds_address(init))
+		return false;
+	return place.where == WHERE_NOWHERE ||
+	       (resolve__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr);
 }
 
 struct reachable {

@@ -122,6 +122,23 @@ static const char *const invented[] = {
 	"printf",
 };
 
+bool attrs__is_expanded(const char *name)
+{
+	/* Without the "f" or "l" of other types. */
+	static const char *const expanded[] = {"ceil",	    "copysign", "fabs",	     "floor",
+					       "fmax",	    "fmin",	"nearbyint", "rint",
+					       "roundeven", "sqrt",	"trunc"};
+	size_t i, len;
+
+	for (i = 0; i < sizeof(expanded) / sizeof(expanded[0]); i++) {
+		len = strlen(expanded[i]);
+		if (strncmp(name, expanded[i], len) == 0 &&
+		    (!name[len] || strcmp(name + len, "f") == 0 || strcmp(name + len, "l") == 0))
+			return true;
+	}
+	return false;
+}
+
 static bool program_lacks(const struct halo_prepared *p, const char *name)
 {
 	return resolve__external(p, name).where == WHERE_NOWHERE;
@@ -133,7 +150,8 @@ void attrs__forbid_libcalls(const struct halo_prepared *p, LLVMModuleRef module)
 	size_t i;
 
 	for (i = 0; i < sizeof(invented) / sizeof(invented[0]); i++) {
-		if (!program_lacks(p, invented[i]))
+		/* What the source calls by its name, and LLVM always expands, is no invention. */
+		if (!program_lacks(p, invented[i]) || LLVMGetNamedFunction(module, invented[i]))
 			continue;
 		snprintf(attr, sizeof(attr), "no-builtin-%s", invented[i]);
 		ir__for_each_function(fn, module)

@@ -9,7 +9,7 @@
 static const char layout[] =
 	"PHDRS {\n"
 	"  image PT_LOAD FILEHDR PHDRS FLAGS(5);\n"
-	"  tls PT_TLS FLAGS(4);\n"
+	"%s"
 	"  note PT_NOTE FLAGS(4);\n"
 	"  frames PT_GNU_EH_FRAME FLAGS(4);\n"
 	"  stack PT_GNU_STACK FLAGS(6);\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../user/lib/util.h"
+#include "attrs.h"
 #include "ir.h"
 #include "link.h"
 #include "resolve.h"
@@ -130,6 +131,11 @@ static int refused(struct builder *b, LLVMValueRef callee, const char *why)
 	return -ENOTSUP;
 }
 
+static bool is_supplied(const char *name)
+{
+	return link__has_runtime(name) || attrs__is_expanded(name);
+}
+
 /* -ENOTSUP: the caller can't be in the section, because this call can't be made from it. */
 static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee)
 {
@@ -140,7 +146,7 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee)
 	uint32_t in;
 
 	if (!section__definition(b->units, unit, callee, &in, &fn)) {
-		return must && !link__has_runtime(resolve__name(callee))
+		return must && !is_supplied(resolve__name(callee))
 			       ? refused(b, callee, "there is no bitcode for it")
 			       : 0;
 	}
