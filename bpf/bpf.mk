@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # BPF programs: compiled by clang, linked into one object, wrapped into a skeleton header.
 
-BPF_SRC := $(wildcard bpf/*.bpf.c)
+# maps.bpf.o comes first: the linker of libbpf 1.1 loses the place of a map whose definition follows a
+# reference to it.
+BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:%.c=$(O)/%.o)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Ivmlinux -Ibpf \
 	      -Wall -Wextra -Werror -Wno-unused-parameter

@@ -169,7 +169,7 @@ struct halo_slice {
 
 #define HALO_SLICE_IDLE (~0U)
 
-/* Argument of the SEC("syscall") programs halo_cost_begin and halo_cost_switch. */
+/* Argument of the SEC("syscall") program halo_cost_switch. */
 struct halo_cost_args {
 	__u32 family;
 	__u32 arm;		 /* in: the arm that begins now */

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+#include "maps.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct halo_enrolled_map halo_enrolled SEC(".maps");
+struct halo_exe_map halo_exe SEC(".maps");
+struct halo_inode_map halo_inode SEC(".maps");
+struct halo_proc_map halo_proc SEC(".maps");
+struct halo_ctx_map halo_ctx_a SEC(".maps");
+struct halo_ctx_map halo_ctx_b SEC(".maps");
+struct halo_stats_map halo_stats SEC(".maps");
+struct halo_events_map halo_events SEC(".maps");
+struct halo_cost_map halo_cost SEC(".maps");
+struct halo_slice_map halo_slice SEC(".maps");

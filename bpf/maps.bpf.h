@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+#ifndef HALO_MAPS_BPF_H
+#define HALO_MAPS_BPF_H
+
+/*
+ * The maps, which maps.bpf.c defines. All that a sample writes to are allocated in advance: nothing
+ * is allocated in an NMI.
+ */
+#include "halo_bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+#define HALO_EVENTS_SIZE (256 * 1024)
+
+struct halo_enrolled_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_EXES);
+	__type(key, struct halo_build_id);
+	__type(value, struct halo_enrollment);
+};
+
+struct halo_exe_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_EXES);
+	__type(key, __u32);
+	__type(value, struct halo_exe_info);
+};
+
+struct halo_inode_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HALO_MAX_INODES);
+	__type(key, struct halo_inode_key);
+	__type(value, __u32);
+};
+
+struct halo_proc_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, struct halo_proc);
+};
+
+struct halo_ctx_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_CTXS);
+	__type(key, struct halo_ctx_key);
+	__type(value, struct halo_ctx_val);
+};
+
+struct halo_stats_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct halo_stats);
+};
+
+struct halo_events_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, HALO_EVENTS_SIZE);
+};
+
+struct halo_cost_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_FAMILIES);
+	__type(key, __u32);
+	__type(value, struct halo_cost);
+};
+
+/* A plain array by CPU: the audit reaches into those of other CPUs. */
+struct halo_slice_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HALO_MAX_CPUS);
+	__type(key, __u32);
+	__type(value, struct halo_slice);
+};
+
+extern struct halo_enrolled_map halo_enrolled SEC(".maps");
+extern struct halo_exe_map halo_exe SEC(".maps");
+extern struct halo_inode_map halo_inode SEC(".maps");
+extern struct halo_proc_map halo_proc SEC(".maps");
+extern struct halo_ctx_map halo_ctx_a SEC(".maps");
+extern struct halo_ctx_map halo_ctx_b SEC(".maps");
+extern struct halo_stats_map halo_stats SEC(".maps");
+extern struct halo_events_map halo_events SEC(".maps");
+extern struct halo_cost_map halo_cost SEC(".maps");
+extern struct halo_slice_map halo_slice SEC(".maps");
+
+/* Programs of one CPU interrupt each other, so counting is atomic. */
+#define HALO_COUNT(member)                                                              \
+	({                                                                              \
+		__u32 __zero = 0;                                                       \
+		struct halo_stats *__stats = bpf_map_lookup_elem(&halo_stats, &__zero); \
+                                                                                        \
+		if (__stats)                                                            \
+			__sync_fetch_and_add(&__stats->member, 1);                      \
+	})
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Keeps halo_proc: which thread groups run an enrolled binary, and where it lies. What a program
+ * is follows from its file's inode; one not seen before is asked of the daemon, once.
+ */
+#include "cost.bpf.h"
+#include "task.bpf.h"
+
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define SIGNAL_GROUP_EXIT 0x04 /* signal_struct.flags: group_exit_code is what wait(2) tells */
+#define EXIT_SIGNAL_MASK  0x7f
+
+static __always_inline bool send(const struct halo_event *event)
+{
+	if (!bpf_ringbuf_output(&halo_events, (void *)event, sizeof(*event), 0))
+		return true;
+	HALO_COUNT(event_lost);
+	return false;
+}
+
+/* The first of several last threads that gets here takes the entry out, and tells. */
+static __always_inline void gone(struct task_struct *task, struct halo_event *event)
+{
+	__u32 tgid = task->tgid;
+	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
+
+	if (!proc)
+		return;
+	event->kind = HALO_EVENT_EXIT;
+	event->tgid = tgid;
+	event->exe_id = proc->exe_id;
+	event->start_ns = proc->start_ns;
+	cost__leave(tgid);
+	if (!bpf_map_delete_elem(&halo_proc, &tgid))
+		send(event);
+}
+
+/* Ask the daemon what the file is. Its answer goes to halo_inode. */
+static __always_inline void look(struct task_struct *task, const struct halo_inode_key *key)
+{
+	struct halo_event event = {.kind = HALO_EVENT_LOOK};
+	const __u32 nothing = 0;
+
+	if (bpf_map_update_elem(&halo_inode, key, &nothing, BPF_NOEXIST))
+		return;
+	event.tgid = task->tgid;
+	event.start_ns = task->group_leader->start_boottime;
+	event.inode = *key;
+	if (!send(&event))
+		bpf_map_delete_elem(&halo_inode, key);
+}
+
+static __always_inline void follow(struct task_struct *task, __u32 exe_id,
+				   const struct halo_inode_key *key)
+{
+	struct halo_event event = {.kind = HALO_EVENT_EXEC};
+	struct halo_exe_info *exe = bpf_map_lookup_elem(&halo_exe, &exe_id);
+	struct halo_proc proc = {};
+	__u32 tgid = task->tgid;
+
+	if (!exe)
+		return;
+	proc.exe_id = exe_id;
+	proc.start_ns = task->group_leader->start_boottime;
+	proc.text_start_addr = task->mm->start_code;
+	proc.text_end_addr = proc.text_start_addr + exe->text_size;
+	proc.text_off = exe->text_off;
+	if (bpf_map_update_elem(&halo_proc, &tgid, &proc, BPF_ANY)) {
+		HALO_COUNT(proc_full);
+		return;
+	}
+	event.tgid = tgid;
+	event.exe_id = exe_id;
+	event.start_ns = proc.start_ns;
+	event.inode = *key;
+	send(&event);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(halo_exec, struct task_struct *task)
+{
+	struct halo_event exit = {};
+	struct halo_inode_key key;
+	__u32 *exe_id;
+
+	gone(task, &exit);
+	if (!task__exe_key(task, &key))
+		return 0;
+	exe_id = bpf_map_lookup_elem(&halo_inode, &key);
+	if (!exe_id)
+		look(task, &key);
+	else if (*exe_id)
+		follow(task, *exe_id, &key);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct halo_event event = {.kind = HALO_EVENT_FORK};
+	__u32 from = parent->tgid, tgid = child->tgid;
+	struct halo_proc *entry, proc;
+
+	if (from == tgid)
+		return 0;
+	entry = bpf_map_lookup_elem(&halo_proc, &from);
+	if (!entry || !task__is(parent, entry))
+		return 0;
+	proc = *entry;
+	proc.start_ns = child->start_boottime;
+	if (bpf_map_update_elem(&halo_proc, &tgid, &proc, BPF_ANY)) {
+		HALO_COUNT(proc_full);
+		return 0;
+	}
+	event.tgid = tgid;
+	event.parent = from;
+	event.exe_id = proc.exe_id;
+	event.start_ns = proc.start_ns;
+	send(&event);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(halo_exit, struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	struct halo_event event = {};
+	struct pt_regs *user;
+
+	if (signal->live.counter)
+		return 0;
+	event.code = BPF_CORE_READ(task, group_leader, exit_code);
+	if (signal->flags & SIGNAL_GROUP_EXIT)
+		event.code = BPF_CORE_READ(signal, group_exit_code);
+	if (event.code & EXIT_SIGNAL_MASK) {
+		user = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		event.rip_addr = user->ip;
+	}
+	gone(task, &event);
+	return 0;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * One sample: who runs, where, and who called it; counted in the context table of the current
+ * generation. Runs in an NMI where the event comes from a hardware counter.
+ */
+#include "maps.bpf.h"
+#include "task.bpf.h"
+
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Frame pointers of two frames are no further apart. */
+#define MAX_FRAME_SIZE (1ULL << 20)
+#define MAX_STEPS      (2 * HALO_MAX_FRAMES)
+#define USER_ADDR_MIN  4096ULL
+#define USER_ADDR_MAX  (1ULL << 47)
+#define USER_MODE_RING 3
+
+#define EEXIST	       17
+#define E2BIG	       7
+
+/* The generation that samples go to: 0 is halo_ctx_a, 1 halo_ctx_b. Written by the daemon. */
+volatile __u64 halo_generation = 0;
+
+struct halo_scratch {
+	/*
+	 * 1 from before the generation is read until the sample is counted. It keeps a nested sample
+	 * off the key, and tells the daemon who may still write to a generation that it retired.
+	 */
+	__u64 busy;
+	struct halo_ctx_key key;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct halo_scratch);
+} halo_scratch SEC(".maps");
+
+struct halo_frame_record {
+	__u64 fp;
+	__u64 ret;
+};
+
+/* Where @addr is, packed; 0: outside. @back is 1 for return addresses, whose call lies before. */
+static __always_inline __u64 pack(const struct halo_proc *proc, __u64 addr, __u64 back)
+{
+	__u64 exe = (__u64)proc->exe_id << HALO_OFF_BITS;
+	__u64 at = addr - back;
+
+	if (at >= proc->text_start_addr && at < proc->text_end_addr)
+		return exe | ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
+	if (at >= proc->arena_start_addr && at < proc->arena_end_addr)
+		return HALO_FRAME_ARENA | exe | ((addr - proc->arena_start_addr) & HALO_OFF_MASK);
+	return 0;
+}
+
+/*
+ * Callers by frame pointers. Nothing but the number of the frame is carried in a register from one
+ * frame to the next: else the verifier tries all combinations.
+ */
+static __always_inline void walk(struct halo_ctx_key *key, const struct halo_proc *proc, __u64 fp,
+				 __u64 sp)
+{
+	struct halo_frame_record rec = {.fp = fp};
+	__u64 low = sp;
+
+	key->nr = 1;
+	key->quality = HALO_CTX_LEAF;
+	for (__u32 i = 1; i <= HALO_MAX_FRAMES; i++) {
+		fp = rec.fp;
+		if (fp < low || fp - low > MAX_FRAME_SIZE || fp & 7)
+			break;
+		if (bpf_probe_read_user(&rec, sizeof(rec), (void *)fp))
+			break;
+		if (rec.ret < USER_ADDR_MIN || rec.ret >= USER_ADDR_MAX)
+			break;
+		if (i == HALO_MAX_FRAMES) {
+			key->cut = 1;
+			break;
+		}
+		key->frame[i] = pack(proc, rec.ret, 1);
+		key->nr = i + 1;
+		key->quality = HALO_CTX_FP;
+		low = fp + sizeof(rec);
+	}
+}
+
+static __always_inline long count(void *table, const struct halo_ctx_key *key)
+{
+	const struct halo_ctx_val one = {.count = 1};
+	struct halo_ctx_val *val = bpf_map_lookup_elem(table, key);
+	long err;
+
+	if (!val) {
+		err = bpf_map_update_elem(table, key, &one, BPF_NOEXIST);
+		if (err != -EEXIST)
+			return err;
+		val = bpf_map_lookup_elem(table, key);
+		if (!val)
+			return err;
+	}
+	__sync_fetch_and_add(&val->count, 1);
+	return 0;
+}
+
+static __always_inline void record(const struct halo_proc *proc, struct halo_scratch *scratch,
+				   __u64 ip, __u64 fp, __u64 sp)
+{
+	struct halo_ctx_key *key = &scratch->key;
+	long err;
+
+	__builtin_memset(key, 0, sizeof(*key));
+	key->exe_id = proc->exe_id;
+	key->frame[0] = pack(proc, ip, 0);
+	if (!key->frame[0])
+		HALO_COUNT(outside);
+	walk(key, proc, fp, sp);
+
+	if (halo_generation & 1)
+		err = count(&halo_ctx_b, key);
+	else
+		err = count(&halo_ctx_a, key);
+	if (err == -E2BIG)
+		HALO_COUNT(ctx_full);
+	else if (err)
+		HALO_COUNT(ctx_busy);
+}
+
+SEC("perf_event")
+int halo_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 ip = ctx->regs.ip, fp = ctx->regs.bp, sp = ctx->regs.sp;
+	struct halo_scratch *scratch;
+	struct halo_proc *proc;
+	struct pt_regs *user;
+	__u32 tgid = task->tgid, zero = 0;
+
+	HALO_COUNT(ticks);
+	proc = bpf_map_lookup_elem(&halo_proc, &tgid);
+	if (!proc)
+		return 0;
+	if (!task__is(task, proc)) {
+		HALO_COUNT(stale_pid);
+		return 0;
+	}
+	HALO_COUNT(samples);
+	if ((ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING) {
+		HALO_COUNT(kernel);
+		user = (struct pt_regs *)bpf_task_pt_regs(task);
+		ip = user->ip;
+		fp = user->bp;
+		sp = user->sp;
+	}
+
+	scratch = bpf_map_lookup_elem(&halo_scratch, &zero);
+	if (!scratch)
+		return 0;
+	if (__sync_lock_test_and_set(&scratch->busy, 1)) {
+		HALO_COUNT(ctx_busy);
+		return 0;
+	}
+	record(proc, scratch, ip, fp, sp);
+	__sync_lock_test_and_set(&scratch->busy, 0);
+	return 0;
+}

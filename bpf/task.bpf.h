@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+#ifndef HALO_TASK_BPF_H
+#define HALO_TASK_BPF_H
+
+/* What the programs ask of a task, whatever the kernel's names for it are. */
+#include "halo_bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#define NSEC_PER_SEC 1000000000ULL
+
+/* Since 6.13 the highest bit tells that the time was asked for. */
+#define HALO_CTIME_NSEC_MASK 0x7fffffff
+
+static __always_inline __u64 inode__ctime_ns(struct inode *inode)
+{
+	struct inode___v6_6 *v6_6 = (void *)inode;
+	struct inode___v5 *v5 = (void *)inode;
+
+	if (bpf_core_field_exists(inode->i_ctime_sec))
+		return inode->i_ctime_sec * NSEC_PER_SEC +
+		       (inode->i_ctime_nsec & HALO_CTIME_NSEC_MASK);
+	if (bpf_core_field_exists(v6_6->__i_ctime))
+		return v6_6->__i_ctime.tv_sec * NSEC_PER_SEC + v6_6->__i_ctime.tv_nsec;
+	return v5->i_ctime.tv_sec * NSEC_PER_SEC + v5->i_ctime.tv_nsec;
+}
+
+/* False: a kernel thread, or a task that has let go of its memory. */
+static __always_inline bool task__exe_key(struct task_struct *task, struct halo_inode_key *key)
+{
+	struct mm_struct *mm = task->mm;
+	struct inode *inode;
+
+	if (!mm || !mm->exe_file)
+		return false;
+	inode = mm->exe_file->f_inode;
+	key->dev = inode->i_sb->s_dev;
+	key->ino = inode->i_ino;
+	key->ctime_ns = inode__ctime_ns(inode);
+	return true;
+}
+
+/* Whether @proc is about this task and not about one that had its pid before. */
+static __always_inline bool task__is(struct task_struct *task, const struct halo_proc *proc)
+{
+	return task->group_leader->start_boottime / HALO_START_STEP ==
+	       proc->start_ns / HALO_START_STEP;
+}
+
+#endif
