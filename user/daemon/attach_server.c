@@ -92,7 +92,7 @@ static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err
 	struct halo_offer offer;
 	int ret;
 
-	ret = halo_layout__read(peer->pid, p->prepared, &peer->layout, err);
+	ret = halo_identity__layout(p, peer->pid, &peer->layout, err);
 	if (!ret)
 		ret = halo_group__new(p, peer->pid, &peer->layout, &peer->group, err);
 	if (ret)

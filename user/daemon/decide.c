@@ -5,6 +5,7 @@
 #include "../lib/util.h"
 #include "answer.h"
 #include "decide.h"
+#include "identity.h"
 #include "job.h"
 #include "process.h"
 #include "program.h"
@@ -73,6 +74,7 @@ static void start_job(struct halo_program *p, struct halo_tuning *s)
 	struct halo_daemon *d = p->daemon;
 	unsigned int config = s ? s->next_config : 0;
 	uint64_t used = halo_arena__next(p->arena);
+	__cleanup_fd int exe_fd = -1;
 	struct halo_err err = {0};
 	json_object *request;
 	int ret;
@@ -90,8 +92,12 @@ static void start_job(struct halo_program *p, struct halo_tuning *s)
 	p->blame = s ? s->root : find_blame(p);
 	if (s && !s->adopted)
 		s->state = HALO_TUNING_COMPILING;
+	exe_fd = halo_identity__copy(p);
 	request = halo_request__new(p, s ? s->root : NULL, d->configs.item[config].json);
-	ret = halo_job__start(d, request, p->prepared->fd, on_job_end, p, &p->job, &err);
+	if (exe_fd < 0)
+		ret = halo_err__set(&err, -errno, "copying the executable: %s", strerror(errno));
+	else
+		ret = halo_job__start(d, request, exe_fd, on_job_end, p, &p->job, &err);
 	json_object_put(request);
 	/* So that the next look at CPU times tells who was busy meanwhile. */
 	halo_process__busiest(p);

@@ -132,14 +132,8 @@ static int check_prepared(const char *path, const struct halo_prepared *prep, st
 
 static int read_prepared(const char *path, int fd, struct halo_prepared **out, struct halo_err *err)
 {
-	__cleanup_fd int copy = halo_identity__snapshot(fd);
-	int ret;
+	int ret = halo_prepared__open(fd, out, err);
 
-	if (copy < 0) {
-		ret = -errno;
-		return halo_err__set(err, ret, "reading %s: %s", path, strerror(-ret));
-	}
-	ret = halo_prepared__open(copy, out, err);
 	if (ret == -ENODATA)
 		return refuse(path, ret, "it was not built with halo-cc",
 			      "build it with CC=halo-cc CXX=halo-c++, then enroll it", err);

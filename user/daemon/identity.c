@@ -5,41 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "../lib/util.h"
 #include "identity.h"
 
-#define FILE_MAX    (4ULL << 30) /* larger executables are refused */
 #define ENVIRON_MAX (256 << 10)
 #define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
 
-int halo_identity__snapshot(int fd)
+int halo_identity__copy(const struct halo_program *p)
 {
-	__cleanup_fd int copy = -1;
-	off_t off = 0;
-	struct stat st;
+	__cleanup_fd int copy = memfd_create("halo-exe", MFD_CLOEXEC);
+	size_t done = 0;
 	ssize_t n;
 
-	if (fstat(fd, &st))
-		return -1;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX) {
-		errno = S_ISREG(st.st_mode) ? EFBIG : ENOEXEC;
-		return -1;
-	}
-	copy = memfd_create("halo-exe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (copy < 0)
 		return -1;
-	while (off < st.st_size) {
-		n = sendfile(copy, fd, &off, st.st_size - off);
+	while (done < p->prepared->map_size) {
+		n = write(copy, p->prepared->map + done, p->prepared->map_size - done);
 		if (n < 0)
 			return -1;
-		if (n == 0)
-			break;
+		done += n;
 	}
-	if (fcntl(copy, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
-		return -1;
 	return take_fd(copy);
 }
 
@@ -53,7 +40,6 @@ int halo_identity__open_exe(pid_t pid)
 
 static bool same_contents(const struct halo_program *p, int fd)
 {
-	__cleanup_fd int copy = -1;
 	struct halo_prepared *other;
 	struct halo_buildid id;
 	uint8_t hash[32];
@@ -63,8 +49,7 @@ static bool same_contents(const struct halo_program *p, int fd)
 	if (halo_buildid__read(fd, &id, NULL) || id.len != p->prepared->buildid.len ||
 	    memcmp(id.id, p->prepared->buildid.id, id.len))
 		return false;
-	copy = halo_identity__snapshot(fd);
-	if (copy < 0 || halo_prepared__open(copy, &other, NULL))
+	if (halo_prepared__open(fd, &other, NULL))
 		return false;
 	same = !halo_prepared__hash(other, hash, NULL) && !memcmp(hash, p->hash, sizeof(hash));
 	halo_prepared__free(other);
@@ -91,6 +76,20 @@ bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid)
 	__cleanup_fd int fd = halo_identity__open_exe(pid);
 
 	return fd >= 0 && halo_identity__is_file_of(p, fd);
+}
+
+int halo_identity__layout(const struct halo_program *p, pid_t pid, struct halo_layout *out,
+			  struct halo_err *err)
+{
+	__cleanup_fd int fd = halo_identity__open_exe(pid);
+	struct halo_prepared same = *p->prepared;
+
+	if (fd < 0)
+		return halo_err__set(err, -errno, "looking into it: %s", strerror(errno));
+	if (!halo_identity__is_file_of(p, fd))
+		return halo_err__set(err, -ESTALE, "it runs another program");
+	same.fd = fd;
+	return halo_layout__read(pid, &same, out, err);
 }
 
 struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)

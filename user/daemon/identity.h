@@ -6,10 +6,17 @@
 #include "core.h"
 
 /*
- * A private copy of the file @fd that nobody can write to or cut short: its owner may, and the daemon
- * would die of reading what is no longer there. -1 and errno.
+ * The executable as it was when it was enrolled, for a worker: its owner may have changed the file
+ * since. -1 and errno.
  */
-int halo_identity__snapshot(int fd);
+int halo_identity__copy(const struct halo_program *p);
+
+/*
+ * Where the program lies in process @pid, whose file may be a copy of the enrolled one. -ESTALE: it
+ * runs another.
+ */
+int halo_identity__layout(const struct halo_program *p, pid_t pid, struct halo_layout *out,
+			  struct halo_err *err);
 
 /* Open what process @pid executes. -1 and errno. */
 int halo_identity__open_exe(pid_t pid);

@@ -11,26 +11,38 @@
 #define WORKER_USER "halo-bpf"
 #define NOBODY	    65534
 
-static const cap_value_t kept[] = {
-	CAP_BPF,	     /* maps of enrolled binaries, the audit's switch program */
-	CAP_PERFMON,	     /* sampling on CPUs that come online, reading kernel structures */
-	CAP_SYS_PTRACE,	     /* /proc/PID/{exe,maps,environ} of others, attaching */
-	CAP_SYS_RESOURCE,    /* limits of workers, map memory */
-	CAP_DAC_READ_SEARCH, /* executables that only their owner may read */
-	CAP_SETUID,	     /* workers become their own user */
-	CAP_SETGID,	     /* the same, and no supplementary groups */
-	CAP_KILL,	     /* end a worker that hangs */
-	CAP_CHOWN,	     /* hand a job's folder to the worker's group */
-	CAP_SYS_NICE,	     /* a worker that starves is let run */
+static const struct {
+	cap_value_t cap;
+	bool required;
+} kept[] = {
+	{CAP_BPF, true},	     /* maps of enrolled binaries, the audit's switch program */
+	{CAP_PERFMON, true},	     /* sampling on CPUs that come online */
+	{CAP_SYS_PTRACE, true},	     /* /proc/PID/{exe,maps,environ} of others, attaching */
+	{CAP_DAC_READ_SEARCH, true}, /* executables that only their owner may read */
+	{CAP_SETUID, true},	     /* workers become their own user */
+	{CAP_SETGID, true},	     /* the same, and no supplementary groups */
+	{CAP_KILL, true},	     /* end a worker that hangs */
+	{CAP_CHOWN, true},	     /* hand a job's folder to the worker's group */
+	{CAP_SYS_RESOURCE, false},   /* more locked memory for maps on kernels before 5.11 */
 };
 
 static const cap_value_t admin = CAP_SYS_ADMIN;
 
+static bool permitted(cap_value_t cap)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	cap_t caps = cap_get_proc();
+
+	if (caps && cap_get_flag(caps, cap, CAP_PERMITTED, &value))
+		value = CAP_CLEAR;
+	cap_free(caps);
+	return value == CAP_SET;
+}
+
 int halo_privileges__check(struct halo_err *err)
 {
-	cap_flag_value_t value;
-	cap_t caps;
 	int missing = -1;
+	char *name;
 
 	if (geteuid() != 0) {
 		halo_err__set(err, -EPERM, "the daemon must be started by root");
@@ -41,19 +53,16 @@ int halo_privileges__check(struct halo_err *err)
 		halo_err__remedy(err, "sudo halo-bpf start");
 		return -EPERM;
 	}
-	caps = cap_get_proc();
-	if (!caps)
-		return halo_err__set(err, -errno, "reading the daemon's capabilities: %s",
-				     strerror(errno));
 	for (size_t i = 0; i < ARRAY_SIZE(kept) && missing < 0; i++)
-		if (cap_get_flag(caps, kept[i], CAP_PERMITTED, &value) || value != CAP_SET)
-			missing = kept[i];
-	if (missing < 0 && (cap_get_flag(caps, admin, CAP_PERMITTED, &value) || value != CAP_SET))
+		if (kept[i].required && !permitted(kept[i].cap))
+			missing = kept[i].cap;
+	if (missing < 0 && !permitted(admin))
 		missing = admin;
-	cap_free(caps);
 	if (missing < 0)
 		return 0;
-	halo_err__set(err, -EPERM, "root lacks capability %d here", missing);
+	name = cap_to_name(missing);
+	halo_err__set(err, -EPERM, "root lacks %s here", name ? name : "a capability");
+	cap_free(name);
 	halo_err__cause(err, "a container or a service unit that takes capabilities away");
 	halo_err__remedy(err, "start the daemon on the host, or with all of its capabilities");
 	return -EPERM;
@@ -62,11 +71,16 @@ int halo_privileges__check(struct halo_err *err)
 int halo_privileges__drop(struct halo_err *err)
 {
 	cap_t caps = cap_init();
-	int ret = 0;
+	int ret = caps ? 0 : -1;
 
-	if (!caps || cap_set_flag(caps, CAP_PERMITTED, ARRAY_SIZE(kept), kept, CAP_SET) ||
-	    cap_set_flag(caps, CAP_EFFECTIVE, ARRAY_SIZE(kept), kept, CAP_SET) ||
-	    cap_set_flag(caps, CAP_PERMITTED, 1, &admin, CAP_SET) || cap_set_proc(caps))
+	for (size_t i = 0; i < ARRAY_SIZE(kept) && !ret; i++) {
+		const cap_value_t *cap = &kept[i].cap;
+
+		if (permitted(*cap))
+			ret = cap_set_flag(caps, CAP_PERMITTED, 1, cap, CAP_SET) ||
+			      cap_set_flag(caps, CAP_EFFECTIVE, 1, cap, CAP_SET);
+	}
+	if (ret || cap_set_flag(caps, CAP_PERMITTED, 1, &admin, CAP_SET) || cap_set_proc(caps))
 		ret = halo_err__set(err, -errno, "dropping capabilities: %s", strerror(errno));
 	cap_free(caps);
 	return ret;

@@ -159,7 +159,7 @@ static int inject(struct halo_process *proc, struct halo_err *err)
 	char how[64];
 	int ret;
 
-	ret = halo_layout__read(proc->pid, p->prepared, &layout, err);
+	ret = halo_identity__layout(p, proc->pid, &layout, err);
 	if (ret)
 		return ret;
 	if (halo_identity__disabled(proc->pid))
@@ -321,7 +321,7 @@ void halo_process__revive(struct halo_program *p)
 
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
-		if (!halo_layout__read(proc->pid, p->prepared, &layout, NULL))
+		if (!halo_identity__layout(p, proc->pid, &layout, NULL))
 			tell_kernel(proc, &layout);
 }
 
