@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the kernel and the machine can do, each found by trying it. */
+#include <bpf/btf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define MOV64_IMM(dst, value) \
+	((struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (dst), .imm = (value)})
+#define STORE_IMM(dst, off_, value)                           \
+	((struct bpf_insn){.code = BPF_ST | BPF_MEM | BPF_DW, \
+			   .dst_reg = (dst),                  \
+			   .off = (off_),                     \
+			   .imm = (value)})
+#define ATOMIC_XCHG(dst, src, off_)                               \
+	((struct bpf_insn){.code = BPF_STX | BPF_ATOMIC | BPF_DW, \
+			   .dst_reg = (dst),                      \
+			   .src_reg = (src),                      \
+			   .off = (off_),                         \
+			   .imm = BPF_XCHG})
+#define EXIT() ((struct bpf_insn){.code = BPF_JMP | BPF_EXIT})
+
+/* 1, or 0 with the reason in words. */
+static int verdict(int err, char *detail, size_t size)
+{
+	if (err >= 0)
+		return 1;
+	snprintf(detail, size, "%s", strerror(-err));
+	return 0;
+}
+
+/* For libbpf's own probes: 1 there, 0 not, else an error. */
+static int libbpf_verdict(int ret, char *detail, size_t size)
+{
+	if (ret == 1)
+		return 1;
+	snprintf(detail, size, "%s", ret ? strerror(-ret) : "not known to this kernel");
+	return 0;
+}
+
+static int probe_btf(char *detail, size_t size)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int err = btf ? 0 : -errno;
+
+	btf__free(btf);
+	return verdict(err, detail, size);
+}
+
+static int probe_perf_event(char *detail, size_t size)
+{
+	return libbpf_verdict(libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL), detail,
+			      size);
+}
+
+static int probe_ringbuf(char *detail, size_t size)
+{
+	return libbpf_verdict(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL), detail, size);
+}
+
+static int probe_syscall(char *detail, size_t size)
+{
+	return libbpf_verdict(libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL), detail,
+			      size);
+}
+
+static int probe_task_pt_regs(char *detail, size_t size)
+{
+	return libbpf_verdict(
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL),
+		detail, size);
+}
+
+static int probe_branch_records(char *detail, size_t size)
+{
+	return libbpf_verdict(libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT,
+						      BPF_FUNC_read_branch_records, NULL),
+			      detail, size);
+}
+
+static int load_perf_event(const struct bpf_insn *insns, size_t n)
+{
+	int fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "halo_probe", "GPL", insns, n, NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int probe_atomics(char *detail, size_t size)
+{
+	const struct bpf_insn insns[] = {
+		STORE_IMM(BPF_REG_10, -8, 0),
+		MOV64_IMM(BPF_REG_0, 1),
+		ATOMIC_XCHG(BPF_REG_10, BPF_REG_0, -8),
+		EXIT(),
+	};
+	__cleanup_fd int fd = load_perf_event(insns, ARRAY_SIZE(insns));
+
+	return verdict(fd, detail, size);
+}
+
+static int probe_perf_link(char *detail, size_t size)
+{
+	const struct bpf_insn insns[] = {MOV64_IMM(BPF_REG_0, 0), EXIT()};
+	__cleanup_fd int prog = load_perf_event(insns, ARRAY_SIZE(insns));
+	__cleanup_fd int event = halo_perf__open(HALO_PERF_CPU_CLOCK, 0, 1);
+	__cleanup_fd int link = -1;
+
+	if (prog < 0)
+		return verdict(prog, detail, size);
+	if (event < 0)
+		return verdict(event, detail, size);
+	link = bpf_link_create(prog, event, BPF_PERF_EVENT, NULL);
+	return verdict(link < 0 ? -errno : 0, detail, size);
+}
+
+static int probe_tracing(const char *target, enum bpf_attach_type type, char *detail, size_t size)
+{
+	const struct bpf_insn insns[] = {MOV64_IMM(BPF_REG_0, 0), EXIT()};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
+	__cleanup_fd int fd = -1;
+	int id = libbpf_find_vmlinux_btf_id(target, type);
+
+	if (id < 0)
+		return verdict(id, detail, size);
+	opts.attach_btf_id = id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "halo_probe", "GPL", insns, ARRAY_SIZE(insns),
+			   &opts);
+	return verdict(fd < 0 ? -errno : 0, detail, size);
+}
+
+static int probe_tp_btf(char *detail, size_t size)
+{
+	return probe_tracing("sched_process_exec", BPF_TRACE_RAW_TP, detail, size);
+}
+
+static int probe_iter_task(char *detail, size_t size)
+{
+	return probe_tracing("task", BPF_TRACE_ITER, detail, size);
+}
+
+static int probe_batch(char *detail, size_t size)
+{
+	__cleanup_fd int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "halo_probe", 4, 4, 1, NULL);
+	uint32_t cursor, key, val, n = 1;
+	int err;
+
+	if (fd < 0)
+		return verdict(fd, detail, size);
+	err = bpf_map_lookup_and_delete_batch(fd, NULL, &cursor, &key, &val, &n, NULL);
+	return verdict(err == -ENOENT ? 0 : err, detail, size);
+}
+
+static int probe_event(enum halo_perf_kind kind, char *detail, size_t size)
+{
+	__cleanup_fd int fd = halo_perf__open(kind, 0, HALO_DEFAULT_RATE);
+
+	if (fd >= 0)
+		return 1;
+	snprintf(detail, size, "perf_event_open: %s: %s", strerrorname_np(-fd),
+		 halo_perf__strerror(fd));
+	return 0;
+}
+
+static int probe_cycles(char *detail, size_t size)
+{
+	return probe_event(HALO_PERF_CYCLES, detail, size);
+}
+
+static int probe_cpu_clock(char *detail, size_t size)
+{
+	return probe_event(HALO_PERF_CPU_CLOCK, detail, size);
+}
+
+static int probe_branches(char *detail, size_t size)
+{
+	return probe_event(HALO_PERF_BRANCHES, detail, size);
+}
+
+static int probe_nmi_reads(char *detail, size_t size)
+{
+	return !halo_denylist__blocks(detail, size);
+}
+
+static int probe_bpffs(char *detail, size_t size)
+{
+	if (halo_mounts__has_bpffs())
+		return 1;
+	snprintf(detail, size, "not mounted on /sys/fs/bpf; halo-bpf start mounts it");
+	return 0;
+}
+
+static int probe_tracefs(char *detail, size_t size)
+{
+	if (halo_mounts__has_tracefs())
+		return 1;
+	snprintf(detail, size, "not mounted on /sys/kernel/tracing; halo-bpf start mounts it");
+	return 0;
+}
+
+const struct halo_feature halo_features[] = {
+	{"BTF", "5.4", true, "nothing works: the programs find the kernel's structs by it",
+	 probe_btf},
+	{"perf_event programs", "4.9", true, "no sampling", probe_perf_event},
+	{"tp_btf programs", "5.5", true, "exec, fork and exit are not seen", probe_tp_btf},
+	{"ring buffer", "5.8", true, "the daemon hears of no process", probe_ringbuf},
+	{"iter/task programs", "5.8", true, "no exact cost of a version, so no audit",
+	 probe_iter_task},
+	{"atomic exchange", "5.12", true, "no exact cost of a version, so no audit", probe_atomics},
+	{"syscall programs", "5.14", true, "no exact cost of a version, so no audit",
+	 probe_syscall},
+	{"bpf_task_pt_regs", "5.15", true, "samples inside the kernel have no program address",
+	 probe_task_pt_regs},
+	{"perf_event bpf_link", "5.15", false, "nothing: attached by ioctl instead",
+	 probe_perf_link},
+	{"batch operations", "5.6", false, "draining contexts takes more system calls",
+	 probe_batch},
+	{"cpu-clock event", "2.6", true, "no sampling where there is no hardware counter",
+	 probe_cpu_clock},
+	{"cycles event", "2.6", false,
+	 "samples come from a timer and are not taken in the kernel's "
+	 "sections without interrupts",
+	 probe_cycles},
+	{"branch records (LBR)", "4.1", false, "no branch edges from hardware", probe_branches},
+	{"bpf_read_branch_records", "5.7", false, "no branch edges from hardware",
+	 probe_branch_records},
+	{"safe user reads in NMI", "6.4", false, "hardware events are not used", probe_nmi_reads},
+	{"bpffs", "4.4", false, "maps can't be looked at with bpftool by path", probe_bpffs},
+	{"tracefs", "4.1", false, "nothing: tracepoints are found through BTF", probe_tracefs},
+};
+
+const size_t halo_features_count = ARRAY_SIZE(halo_features);
