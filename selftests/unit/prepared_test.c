@@ -298,6 +298,56 @@ static void test_other_files(void **state)
 	close(fd);
 }
 
+static void append(int fd, const void *data, size_t size)
+{
+	assert_int_equal(write(fd, data, size), size);
+}
+
+/*
+ * A hundred thousand symbols that share one name of a megabyte: in bounds, and yet sorting them
+ * would take minutes.
+ */
+static void test_shared_name(void **state)
+{
+	enum {
+		SYMBOLS = 100000,
+		NAME = 1 << 20
+	};
+	__cleanup_fd int fd = build_good("-pie"), copy = memfd_create("shared", MFD_CLOEXEC);
+	Elf64_Sym sym = {
+		.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+	char *name = calloc(1, NAME + 2);
+	Elf64_Shdr *sh;
+	uint8_t *data;
+	struct stat st;
+	Elf64_Ehdr eh;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	data = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(data, MAP_FAILED);
+	memcpy(&eh, data, sizeof(eh));
+	sh = (Elf64_Shdr *)(data + eh.e_shoff);
+	for (i = 0; i < eh.e_shnum && sh[i].sh_type != SHT_SYMTAB; i++)
+		;
+	assert_true(i < eh.e_shnum);
+	sym.st_value = eh.e_entry;
+	sh[sh[i].sh_link].sh_offset = st.st_size;
+	sh[sh[i].sh_link].sh_size = NAME + 2;
+	sh[i].sh_offset = st.st_size + NAME + 2;
+	sh[i].sh_size = SYMBOLS * sizeof(sym);
+
+	memset(name + 1, 'x', NAME);
+	append(copy, data, st.st_size);
+	append(copy, name, NAME + 2);
+	for (i = 0; i < SYMBOLS; i++)
+		append(copy, &sym, sizeof(sym));
+	assert_int_equal(walk_prepared(copy), -EBADMSG);
+	munmap(data, st.st_size);
+	free(name);
+}
+
 /* No damage may crash the reader, or make it break its promises (walk_prepared aborts then). */
 static void test_damaged(void **state)
 {
@@ -372,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_stripped),    cmocka_unit_test(test_offsets),
 		cmocka_unit_test(test_hash),	    cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_other_files), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_shared_name),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

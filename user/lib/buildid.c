@@ -1,63 +1,82 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "prepared_internal.h"
 #include "util.h"
 
-/* Segments of notes are a few hundred bytes; larger ones aren't searched. */
-#define NOTES_MAX (64UL << 10)
-
-static bool find_note(Elf_Data *data, struct halo_buildid *id)
+bool halo_buildid__find(const uint8_t *notes, size_t size, uint64_t align, struct halo_buildid *id)
 {
-	size_t off = 0, name, desc;
-	GElf_Nhdr nh;
+	size_t unit = align == 8 ? 8 : 4, off = 0, desc, next;
+	Elf64_Nhdr nh;
 
-	while ((off = gelf_getnote(data, off, &nh, &name, &desc)) > 0) {
-		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != sizeof("GNU") ||
-		    memcmp((char *)data->d_buf + name, "GNU", sizeof("GNU")) != 0)
-			continue;
-		if (nh.n_descsz == 0 || nh.n_descsz > HALO_BUILD_ID_MAX)
+	while (size - off >= sizeof(nh)) {
+		memcpy(&nh, notes + off, sizeof(nh));
+		/* Both sizes have 32 bits, so these sums don't overflow. */
+		desc = off + ALIGN_UP(sizeof(nh) + (size_t)nh.n_namesz, unit);
+		next = ALIGN_UP(desc + (size_t)nh.n_descsz, unit);
+		if (desc + nh.n_descsz > size)
 			return false;
-		id->len = nh.n_descsz;
-		memcpy(id->id, (char *)data->d_buf + desc, nh.n_descsz);
-		return true;
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == sizeof("GNU") &&
+		    memcmp(notes + off + sizeof(nh), "GNU", sizeof("GNU")) == 0) {
+			if (nh.n_descsz == 0 || nh.n_descsz > HALO_BUILD_ID_MAX)
+				return false;
+			id->len = nh.n_descsz;
+			memcpy(id->id, notes + desc, nh.n_descsz);
+			return true;
+		}
+		if (next >= size)
+			return false;
+		off = next;
 	}
 	return false;
 }
 
-int halo_buildid__from_elf(Elf *elf, struct halo_buildid *id)
+static bool read_exactly(int fd, void *buf, size_t size, uint64_t off)
 {
-	Elf_Data *data;
-	GElf_Phdr ph;
-	size_t i, n;
+	return off <= INT64_MAX && pread(fd, buf, size, off) == (ssize_t)size;
+}
 
-	memset(id, 0, sizeof(*id));
-	if (elf_getphdrnum(elf, &n))
+static bool read_note_segment(int fd, const Elf64_Phdr *ph, struct halo_buildid *id)
+{
+	uint8_t notes[HALO_NOTES_MAX];
+	size_t size = ph->p_filesz;
+
+	return ph->p_type == PT_NOTE && size <= sizeof(notes) &&
+	       read_exactly(fd, notes, size, ph->p_offset) &&
+	       halo_buildid__find(notes, size, ph->p_align, id);
+}
+
+static int read_id(int fd, struct halo_buildid *id)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+	size_t i;
+
+	if (!read_exactly(fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+		return -ENOEXEC;
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    eh.e_phentsize != sizeof(ph) || eh.e_phnum > HALO_PHDRS_MAX)
 		return -ENODATA;
-	for (i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_NOTE || ph.p_filesz > NOTES_MAX)
-			continue;
-		data = elf_getdata_rawchunk(elf, ph.p_offset, ph.p_filesz,
-					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-		if (data && data->d_buf && find_note(data, id))
+	for (i = 0; i < eh.e_phnum; i++) {
+		if (eh.e_phoff > INT64_MAX / 2 ||
+		    !read_exactly(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)))
+			return -ENODATA;
+		if (read_note_segment(fd, &ph, id))
 			return 0;
 	}
 	return -ENODATA;
 }
 
+/*
+ * Every file that is executed is looked at, so this reads what it needs and no more: libelf would
+ * make room for as many sections as the file claims to have.
+ */
 int halo_buildid__read(int fd, struct halo_buildid *id, struct halo_err *err)
 {
-	int ret = -ENOEXEC;
-	Elf *elf;
+	int ret;
 
 	memset(id, 0, sizeof(*id));
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		ret = halo_buildid__from_elf(elf, id);
-	elf_end(elf);
-
+	ret = read_id(fd, id);
 	if (ret == -ENOEXEC)
 		return halo_err__set(err, ret, "not an ELF file");
 	if (ret) {

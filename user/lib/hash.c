@@ -2,6 +2,7 @@
 #include <sha2.h>
 
 #include "prepared_internal.h"
+#include "util.h"
 
 /* Each piece is preceded by its kind and length, so that no two files give the same stream. */
 struct piece {
@@ -15,22 +16,20 @@ static void add(SHA2_CTX *ctx, struct piece piece, const void *data)
 		SHA256Update(ctx, data, piece.size);
 }
 
-static bool is_identity(const struct halo_prepared *p, const struct halo_section *s)
+static void add_section(SHA2_CTX *ctx, const struct halo_section *s, const char *name)
 {
-	const struct halo_section *t;
-
-	if (!s->data || (s->flags & SHF_ALLOC))
-		return false;
-	if (s->type == SHT_SYMTAB || strncmp(s->name, ".halo.", 6) == 0)
-		return true;
-	for (t = p->sections; t < p->sections + p->n_sections; t++)
-		if (t->type == SHT_SYMTAB && (size_t)(s - p->sections) == t->link)
-			return true;
-	return false;
+	add(ctx, (struct piece){.kind = 'N', .size = strlen(name)}, name);
+	if (s)
+		add(ctx, (struct piece){.kind = 'S', .a = s->type, .size = s->size}, s->data);
 }
 
 int halo_prepared__hash(const struct halo_prepared *p, uint8_t hash[32], struct halo_err *err)
 {
+	static const char *const tables[] = {
+		HALO_SEC_UNIT, HALO_SEC_BC,  HALO_SEC_FUNC,
+		HALO_SEC_VAR,  HALO_SEC_STR, HALO_SEC_STUB,
+	};
+	const struct halo_section *symtab = halo_section__of_type(p, SHT_SYMTAB);
 	SHA2_CTX ctx;
 	size_t i;
 
@@ -49,13 +48,11 @@ int halo_prepared__hash(const struct halo_prepared *p, uint8_t hash[32], struct 
 		add(&ctx, (struct piece){'L', s->vaddr, s->off, s->memsz, s->flags, s->filesz},
 		    p->map + s->off);
 	}
-	for (i = 0; i < p->n_sections; i++) {
-		const struct halo_section *s = &p->sections[i];
-
-		if (!is_identity(p, s))
-			continue;
-		add(&ctx, (struct piece){'N', .size = strlen(s->name)}, s->name);
-		add(&ctx, (struct piece){'S', s->type, s->flags, .size = s->size}, s->data);
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		add_section(&ctx, halo_section__find(p, tables[i]), tables[i]);
+	if (symtab) {
+		add_section(&ctx, symtab, "symtab");
+		add_section(&ctx, halo_section__link(p, symtab), "strtab");
 	}
 	SHA256Final(hash, &ctx);
 	return 0;

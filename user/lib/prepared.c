@@ -8,9 +8,6 @@
 #include "prepared_internal.h"
 #include "util.h"
 
-/* User addresses end here, so sums of two of them don't overflow. */
-#define ADDR_MAX (1ULL << 47)
-
 int halo_prepared__corrupt(struct halo_err *err, const char *fmt, ...)
 {
 	char what[256];
@@ -61,138 +58,6 @@ static int read_file(struct halo_prepared *p, struct halo_err *err)
 	return 0;
 }
 
-static int add_segment(struct halo_prepared *p, const GElf_Phdr *ph, struct halo_err *err)
-{
-	const struct halo_segment *last = p->n_segments ? &p->segments[p->n_segments - 1] : NULL;
-
-	if (ph->p_offset > p->map_size || ph->p_filesz > p->map_size - ph->p_offset)
-		return halo_prepared__corrupt(err, "a segment lies outside of the file");
-	if (ph->p_filesz > ph->p_memsz || ph->p_vaddr > ADDR_MAX ||
-	    ph->p_memsz > ADDR_MAX - ph->p_vaddr)
-		return halo_prepared__corrupt(err, "a segment has impossible bounds");
-	if (last && ph->p_vaddr < last->vaddr + last->memsz)
-		return halo_prepared__corrupt(err, "segments overlap");
-
-	p->segments[p->n_segments++] = (struct halo_segment){
-		.vaddr = ph->p_vaddr,
-		.off = ph->p_offset,
-		.filesz = ph->p_filesz,
-		.memsz = ph->p_memsz,
-		.flags = ph->p_flags,
-	};
-	return 0;
-}
-
-struct dynamic {
-	bool interp, needed, pie;
-};
-
-static int read_dynamic(struct halo_prepared *p, const GElf_Phdr *ph, struct dynamic *dyn,
-			struct halo_err *err)
-{
-	Elf64_Dyn d;
-	size_t i;
-
-	if (ph->p_offset > p->map_size || ph->p_filesz > p->map_size - ph->p_offset)
-		return halo_prepared__corrupt(err, "the dynamic section lies outside of the file");
-	for (i = 0; i < ph->p_filesz / sizeof(d); i++) {
-		memcpy(&d, p->map + ph->p_offset + i * sizeof(d), sizeof(d));
-		switch (d.d_tag) {
-		case DT_NULL:
-			return 0;
-		case DT_NEEDED:
-			dyn->needed = true;
-			break;
-		case DT_BIND_NOW:
-			p->bind_now = true;
-			break;
-		case DT_FLAGS:
-			p->bind_now |= d.d_un.d_val & DF_BIND_NOW;
-			break;
-		case DT_FLAGS_1:
-			p->bind_now |= d.d_un.d_val & DF_1_NOW;
-			dyn->pie |= !!(d.d_un.d_val & DF_1_PIE);
-			break;
-		}
-	}
-	return 0;
-}
-
-static int read_segments(struct halo_prepared *p, Elf *elf, struct halo_err *err)
-{
-	struct dynamic dyn = {};
-	GElf_Phdr ph;
-	size_t i, n;
-	int ret = 0;
-
-	if (elf_getphdrnum(elf, &n) || !n)
-		return halo_err__set(err, -ENOEXEC, "no program headers: not an executable");
-	p->segments = calloc(n, sizeof(*p->segments));
-	if (!p->segments)
-		return halo_err__set(err, -ENOMEM, "out of memory");
-
-	for (i = 0; i < n && !ret; i++) {
-		if (!gelf_getphdr(elf, i, &ph))
-			return halo_prepared__corrupt(err, "program header %zu can't be read", i);
-		if (ph.p_type == PT_LOAD) {
-			ret = add_segment(p, &ph, err);
-		} else if (ph.p_type == PT_DYNAMIC) {
-			ret = read_dynamic(p, &ph, &dyn, err);
-		} else if (ph.p_type == PT_INTERP) {
-			dyn.interp = true;
-		} else if (ph.p_type == PT_TLS) {
-			if (ph.p_memsz > ADDR_MAX || (ph.p_align & (ph.p_align - 1)))
-				return halo_prepared__corrupt(err, "impossible thread-local size");
-			p->tls_size = ph.p_memsz;
-			p->tls_align = ph.p_align;
-		}
-	}
-	p->is_static = !dyn.interp && !dyn.needed;
-	p->is_library = p->pic && !dyn.interp && !dyn.pie;
-	return ret;
-}
-
-static int read_sections(struct halo_prepared *p, Elf *elf, struct halo_err *err)
-{
-	struct halo_section *s, names = {};
-	size_t i, n, shstrndx;
-	GElf_Shdr sh;
-
-	if (elf_getshdrnum(elf, &n) || elf_getshdrstrndx(elf, &shstrndx))
-		return halo_prepared__corrupt(err, "section headers can't be read");
-	p->sections = calloc(n + 1, sizeof(*p->sections));
-	if (!p->sections)
-		return halo_err__set(err, -ENOMEM, "out of memory");
-
-	for (i = 0; i < n; i++) {
-		Elf_Scn *scn = elf_getscn(elf, i);
-
-		if (!scn || !gelf_getshdr(scn, &sh))
-			return halo_prepared__corrupt(err, "section %zu can't be read", i);
-		s = &p->sections[p->n_sections++];
-		s->type = sh.sh_type;
-		s->link = sh.sh_link;
-		s->flags = sh.sh_flags;
-		if (sh.sh_type == SHT_NOBITS || sh.sh_type == SHT_NULL)
-			continue;
-		if (sh.sh_offset > p->map_size || sh.sh_size > p->map_size - sh.sh_offset)
-			return halo_prepared__corrupt(err, "section %zu lies outside of the file",
-						      i);
-		s->data = p->map + sh.sh_offset;
-		s->size = sh.sh_size;
-	}
-
-	if (shstrndx < n)
-		names = p->sections[shstrndx];
-	for (i = 0; i < n; i++) {
-		gelf_getshdr(elf_getscn(elf, i), &sh);
-		p->sections[i].name = halo_section__string(&names, sh.sh_name);
-		if (!p->sections[i].name)
-			p->sections[i].name = "";
-	}
-	return 0;
-}
-
 static bool overlaps(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)
 {
 	return a < b + b_size && b < a + a_size;
@@ -232,35 +97,9 @@ static void forget_debug(struct halo_prepared *p)
 	}
 }
 
-static int check_header(struct halo_prepared *p, Elf *elf, struct halo_err *err)
-{
-	GElf_Ehdr eh;
-
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    eh.e_machine != EM_X86_64)
-		return halo_err__set(err, -ENOEXEC, "not an x86-64 ELF file");
-	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
-		return halo_err__set(err, -ENOEXEC, "neither an executable nor a shared library");
-	p->pic = eh.e_type == ET_DYN;
-	return 0;
-}
-
 static int parse(struct halo_prepared *p, struct halo_err *err)
 {
-	Elf *elf;
-	int ret;
-
-	elf_version(EV_CURRENT);
-	elf = elf_memory((char *)p->map, p->map_size);
-	ret = check_header(p, elf, err);
-	if (!ret)
-		ret = read_segments(p, elf, err);
-	if (!ret)
-		ret = read_sections(p, elf, err);
-	if (!ret)
-		halo_buildid__from_elf(elf, &p->buildid);
-	elf_end(elf);
+	int ret = halo_prepared__read_elf(p, err);
 
 	if (!ret)
 		ret = halo_prepared__read_stub(p, err);

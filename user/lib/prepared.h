@@ -109,6 +109,7 @@ struct halo_prepared {
 	size_t n_sections;
 	uint32_t *funcs_by_name; /* indices, sorted by (name, unit) */
 	uint32_t *vars_by_name;
+	size_t string_bytes; /* total length of the strings taken from the file */
 };
 
 /*

@@ -39,13 +39,15 @@ const struct halo_symbol *halo_prepared__symbol(const struct halo_prepared *p, c
 
 static uint64_t symbol_size(const struct halo_prepared *p, const struct halo_func *f)
 {
+	static const uint8_t binds[] = {STB_GLOBAL, STB_LOCAL};
+	struct halo_symbol key = {.name = f->name, .addr = f->addr}, *s;
 	size_t i;
 
-	for (i = find_symbol(p, f->name); i < p->n_symbols; i++) {
-		if (strcmp(p->symbols[i].name, f->name) != 0)
-			break;
-		if (p->symbols[i].addr == f->addr && p->symbols[i].type == STT_FUNC)
-			return p->symbols[i].size;
+	for (i = 0; i < ARRAY_SIZE(binds); i++) {
+		key.bind = binds[i];
+		s = bsearch(&key, p->symbols, p->n_symbols, sizeof(key), halo_symbol__compare);
+		if (s && s->type == STT_FUNC)
+			return s->size;
 	}
 	return 0;
 }

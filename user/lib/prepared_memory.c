@@ -11,9 +11,37 @@ const struct halo_section *halo_section__find(const struct halo_prepared *p, con
 	return NULL;
 }
 
-const char *halo_section__string(const struct halo_section *s, uint64_t off)
+const struct halo_section *halo_section__of_type(const struct halo_prepared *p, uint32_t type)
 {
-	if (!s || off >= s->size || !memchr(s->data + off, '\0', s->size - off))
+	size_t i;
+
+	for (i = 0; i < p->n_sections; i++)
+		if (p->sections[i].data && p->sections[i].type == type)
+			return &p->sections[i];
+	return NULL;
+}
+
+const struct halo_section *halo_section__link(const struct halo_prepared *p,
+					      const struct halo_section *s)
+{
+	return s->link < p->n_sections && p->sections[s->link].data ? &p->sections[s->link] : NULL;
+}
+
+/* Strings may share their ends, so their sum may be above the file's size, but not by much. */
+#define STRINGS_PER_BYTE 4
+
+const char *halo_prepared__string(struct halo_prepared *p, const struct halo_section *s,
+				  uint64_t off)
+{
+	const uint8_t *end;
+
+	if (!s || off >= s->size)
+		return NULL;
+	end = memchr(s->data + off, '\0', s->size - off);
+	if (!end)
+		return NULL;
+	p->string_bytes += end - (s->data + off);
+	if (p->string_bytes / STRINGS_PER_BYTE > p->map_size)
 		return NULL;
 	return (const char *)s->data + off;
 }

@@ -9,12 +9,6 @@ struct got {
 	uint64_t word, lazy_word;
 };
 
-static const struct halo_section *strings_of(const struct halo_prepared *p,
-					     const struct halo_section *s)
-{
-	return s->link < p->n_sections && p->sections[s->link].data ? &p->sections[s->link] : NULL;
-}
-
 static int read_relocs(const struct halo_prepared *p, const struct halo_section *s, struct got *got,
 		       size_t n_got, struct halo_err *err)
 {
@@ -43,11 +37,15 @@ static int read_got(const struct halo_prepared *p, const struct halo_section *dy
 		    struct got *got, size_t n_got, struct halo_err *err)
 {
 	const struct halo_section *s;
+	size_t total = 0;
 	int ret;
 
 	for (s = p->sections; s < p->sections + p->n_sections; s++) {
 		if (s->type != SHT_RELA || !s->data || s->link != dynsym - p->sections)
 			continue;
+		total += s->size;
+		if (total > p->map_size)
+			return halo_prepared__corrupt(err, "relocations overlap");
 		ret = read_relocs(p, s, got, n_got, err);
 		if (ret)
 			return ret;
@@ -77,7 +75,7 @@ static bool is_wanted(const struct halo_prepared *p, const Elf64_Sym *sym, bool 
 static int add_symbols(struct halo_prepared *p, const struct halo_section *s, const struct got *got,
 		       bool has_dynsym, struct halo_err *err)
 {
-	const struct halo_section *str = strings_of(p, s);
+	const struct halo_section *str = halo_section__link(p, s);
 	size_t i, n = s->size / sizeof(Elf64_Sym);
 	struct halo_symbol *out;
 	Elf64_Sym sym;
@@ -88,7 +86,7 @@ static int add_symbols(struct halo_prepared *p, const struct halo_section *s, co
 			continue;
 		out = &p->symbols[p->n_symbols];
 		*out = (struct halo_symbol){
-			.name = halo_section__string(str, sym.st_name),
+			.name = halo_prepared__string(p, str, sym.st_name),
 			/* Of a function of another module: its PLT entry, if it has an address. */
 			.addr = sym.st_value,
 			.size = sym.st_size,
@@ -110,7 +108,7 @@ static int add_symbols(struct halo_prepared *p, const struct halo_section *s, co
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+int halo_symbol__compare(const void *a, const void *b)
 {
 	const struct halo_symbol *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -129,11 +127,11 @@ static void merge(struct halo_prepared *p)
 {
 	size_t i, n = 0;
 
-	qsort(p->symbols, p->n_symbols, sizeof(*p->symbols), compare);
+	qsort(p->symbols, p->n_symbols, sizeof(*p->symbols), halo_symbol__compare);
 	for (i = 0; i < p->n_symbols; i++) {
 		struct halo_symbol *s = &p->symbols[i], *last = n ? &p->symbols[n - 1] : NULL;
 
-		if (!last || compare(last, s)) {
+		if (!last || halo_symbol__compare(last, s)) {
 			p->symbols[n++] = *s;
 		} else if (s->got && (!last->got || (last->got_is_lazy && !s->got_is_lazy))) {
 			last->got = s->got;
@@ -163,18 +161,11 @@ static int add_table(struct halo_prepared *p, const struct halo_section *s, bool
 
 int halo_prepared__read_symbols(struct halo_prepared *p, struct halo_err *err)
 {
-	const struct halo_section *symtab = NULL, *dynsym = NULL, *s;
+	const struct halo_section *symtab = halo_section__of_type(p, SHT_SYMTAB);
+	const struct halo_section *dynsym = halo_section__of_type(p, SHT_DYNSYM);
 	size_t n = 0;
 	int ret = 0;
 
-	for (s = p->sections; s < p->sections + p->n_sections; s++) {
-		if (!s->data)
-			continue;
-		if (s->type == SHT_SYMTAB && !symtab)
-			symtab = s;
-		else if (s->type == SHT_DYNSYM && !dynsym)
-			dynsym = s;
-	}
 	if (symtab)
 		n += symtab->size / sizeof(Elf64_Sym);
 	if (dynsym)

@@ -52,15 +52,15 @@ static ssize_t count_rows(const struct halo_section *s, size_t row, struct halo_
 	return s->size / row;
 }
 
-static int read_unit(const struct tables *t, const struct halo_unit_row *row,
-		     struct halo_unit *unit, struct halo_err *err)
+static int read_unit(struct halo_prepared *p, const struct tables *t,
+		     const struct halo_unit_row *row, struct halo_unit *unit, struct halo_err *err)
 {
 	if (row->magic != HALO_UNIT_MAGIC)
 		return halo_prepared__corrupt(err, "a unit's row has a wrong magic number");
 	if (row->version != HALO_FORMAT_VERSION)
 		return halo_prepared__corrupt(err, "format version %u, known is %d", row->version,
 					      HALO_FORMAT_VERSION);
-	unit->name = halo_section__string(t->str, row->name);
+	unit->name = halo_prepared__string(p, t->str, row->name);
 	if (!unit->name)
 		return halo_prepared__corrupt(err, "a unit's name lies outside of %s",
 					      HALO_SEC_STR);
@@ -118,7 +118,7 @@ static int read_units(struct halo_prepared *p, struct tables *t, struct halo_err
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < n; i++) {
 		memcpy(&row, t->unit->data + i * sizeof(row), sizeof(row));
-		ret = read_unit(t, &row, &p->units[i], err);
+		ret = read_unit(p, t, &row, &p->units[i], err);
 		if (ret)
 			return ret;
 		p->n_units++;
@@ -126,12 +126,12 @@ static int read_units(struct halo_prepared *p, struct tables *t, struct halo_err
 	return sort_units(p, t, err);
 }
 
-static int read_func(const struct halo_prepared *p, const struct tables *t,
+static int read_func(struct halo_prepared *p, const struct tables *t,
 		     const struct halo_func_row *row, struct halo_func *f, struct halo_err *err)
 {
 	int64_t unit = unit_index(t, row->unit);
 
-	f->name = halo_section__string(t->str, row->name);
+	f->name = halo_prepared__string(p, t->str, row->name);
 	if (!f->name)
 		return halo_prepared__corrupt(err, "a function's name lies outside of %s",
 					      HALO_SEC_STR);
@@ -193,12 +193,12 @@ static bool var_fits(const struct halo_prepared *p, const struct halo_var_row *r
 	return halo_prepared__in_memory(p, row->addr, row->size, 0);
 }
 
-static int read_var(const struct halo_prepared *p, const struct tables *t,
-		    const struct halo_var_row *row, struct halo_var *v, struct halo_err *err)
+static int read_var(struct halo_prepared *p, const struct tables *t, const struct halo_var_row *row,
+		    struct halo_var *v, struct halo_err *err)
 {
 	int64_t unit = unit_index(t, row->unit);
 
-	v->name = halo_section__string(t->str, row->name);
+	v->name = halo_prepared__string(p, t->str, row->name);
 	if (!v->name)
 		return halo_prepared__corrupt(err, "a variable's name lies outside of %s",
 					      HALO_SEC_STR);
