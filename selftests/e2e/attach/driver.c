@@ -7,6 +7,7 @@
  *   driver inject EXECUTABLE PID            attach the running process
  *   driver serve EXECUTABLE SOCKET HOW      answer the first process that connects: see hows[]
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -144,9 +145,25 @@ static void switch_around(pid_t pid)
 	puts("switched");
 }
 
+/* Entries of /proc/PID/@what, a folder. */
+static unsigned int count(pid_t pid, const char *what)
+{
+	unsigned int n = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 static int inject(pid_t pid)
 {
-	unsigned int stopped_us;
+	unsigned int stopped_us, fds = count(pid, "fd"), threads = count(pid, "task");
 
 	open_family(pid);
 	if (halo_inject__attach(pid, driver.prepared, &driver.layout, driver.family, driver.arena,
@@ -156,6 +173,8 @@ static int inject(pid_t pid)
 	}
 	printf("attached, stopped for %u us\n", stopped_us);
 	fflush(stdout);
+	if (count(pid, "fd") != fds || count(pid, "task") != threads)
+		fail("a descriptor or a thread is left in the program");
 	switch_around(pid);
 	return 0;
 }

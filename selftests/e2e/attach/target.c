@@ -30,17 +30,32 @@
 
 extern char __halo_slots_begin[] __attribute__((visibility("hidden")));
 
-#define OWN	14
-#define VARIANT 21
-#define LAST	28
+#define OWN	  14
+#define VARIANT	  21
+#define LAST	  28
 
+#define OPAQUE(x) __asm__ volatile("" : "+r"(x))
+#define OPAQUE4(x)         \
+	do {               \
+		OPAQUE(x); \
+		OPAQUE(x); \
+		OPAQUE(x); \
+		OPAQUE(x); \
+	} while (0)
+
+/* Twice x, by a loop that the compiler keeps, and big enough for halo-cc to make redirectable. */
 __attribute__((noinline)) long work(long x)
 {
 	long sum = 0, i;
 
 	for (i = 0; i < x; i++) {
 		sum += 2;
-		__asm__ volatile("" : "+r"(sum)); /* it stays a loop */
+		OPAQUE4(sum);
+		OPAQUE4(i);
+		OPAQUE4(sum);
+		OPAQUE4(i);
+		OPAQUE4(sum);
+		OPAQUE4(i);
 	}
 	return sum;
 }
@@ -78,13 +93,20 @@ static void *all(void *arg)
 	return arg;
 }
 
+/* One of many may sleep through any version but the last. */
+static void *some(void *arg)
+{
+	until(LAST);
+	return arg;
+}
+
 static void threads(void)
 {
 	pthread_t thread[20];
 	size_t i;
 
 	for (i = 0; i < 20; i++)
-		if (pthread_create(&thread[i], NULL, all, NULL))
+		if (pthread_create(&thread[i], NULL, some, NULL))
 			fail("pthread_create");
 	ready();
 	for (i = 0; i < 20; i++)
@@ -232,7 +254,7 @@ static void protected_slots(void)
 	ready();
 	until(VARIANT);
 	puts(mprotect(__halo_slots_begin, 4096, PROT_READ | PROT_WRITE) ? "protected" : "writable");
-	until(OWN);
+	until(LAST);
 	exit(0);
 }
 

@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs are attached at their start and while they run, and are none the worse for it, whatever
+# the daemon says and whatever they are doing.
+set -euo pipefail
+# shellcheck source=selftests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+need_root
+work_dir
+dir=$BUILD_DIR/selftests/e2e/attach
+driver=$dir/driver
+need_built "$driver" "$dir/target" "$dir/target-nopie" "$dir/target-static"
+socket=$WORK/socket
+unset HALO_DISABLE HALO_SOCKET
+
+# serve EXECUTABLE HOW: a daemon on $socket, in the background, as $server.
+serve() {
+	rm -f "$socket" "$WORK/serve"
+	timeout 60 "$driver" serve "$1" "$socket" "$2" >"$WORK/serve" 2>&1 &
+	server=$!
+	wait_for 20 grep -q listening "$WORK/serve"
+}
+
+# run COMMAND…: the program's output and exit status.
+run() {
+	local status=0
+	HALO_SOCKET=$socket timeout 60 "$@" 2>&1 || status=$?
+	echo "status $status"
+}
+
+# begin EXECUTABLE MODE: in the background as $target, until it is about to do what it is for.
+begin() {
+	: >"$WORK/target"
+	"$1" "$2" <"$WORK/input" >"$WORK/target" 2>&1 &
+	target=$!
+	wait_for 20 grep -q ready "$WORK/target"
+}
+
+ended() {
+	local status=0
+	wait "$target" || status=$?
+	[ "$status" -eq 0 ] || sed 's/^/# /' "$WORK/target"
+	echo "status $status"
+}
+
+# asleep PID NUMBER: in that system call?
+asleep() {
+	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = "$2" ]
+}
+
+inject() {
+	timeout 60 "$driver" inject "$1" "$target" 2>&1
+}
+
+mkfifo "$WORK/input"
+exec 9<>"$WORK/input"
+
+for kind in target target-nopie target-static; do
+	serve "$dir/$kind" right
+	tap_is "$kind: attached before main, and switched" $'ready\nstatus 0' \
+		"$(run "$dir/$kind" threads)"
+	wait "$server" || true
+	tap_is "$kind: the daemon saw it" $'listening\ndone 0 0 0\nrseq yes\nswitched' \
+		"$(cat "$WORK/serve")"
+done
+
+# What a daemon may do wrong, and how the program answers. -71 EPROTO, -125 ECANCELED, -17 EEXIST,
+# -84 EILSEQ, -22 EINVAL, -29 ESPIPE.
+while read -r how answer; do
+	serve "$dir/target" "$how"
+	tap_is "$how: the program runs on" $'14\nstatus 0' "$(run "$dir/target")"
+	wait "$server" || true
+	tap_is "$how: ${answer:-nothing more is said}" "$(echo listening "$answer" | xargs)" \
+		"$(tr '\n' ' ' <"$WORK/serve" | xargs)"
+done <<-END
+	die-at-once
+	die-after-hello
+	silence
+	die-after-offer
+	garbage done -71 0 0
+	short no answer
+	no-descriptors no answer
+	two-descriptors no answer
+	four-descriptors no answer
+	other-slots done -71 0 0
+	writable-code done -71 0 0
+	over-text done -125 -17 0
+	empty-slots done -84 0 0
+	short-files done -125 -22 -22
+	pipes done -125 -29 0
+END
+
+serve "$dir/target" right
+HALO_DISABLE=1 HALO_SOCKET=$socket "$dir/target" >/dev/null
+tap_is "HALO_DISABLE=1: the program does not connect" "listening" "$(cat "$WORK/serve")"
+# Rights beyond the caller's: the environment is not listened to.
+install -m 4755 "$dir/target" "$WORK/setuid"
+chmod 755 "$WORK"
+setpriv --reuid 65534 --clear-groups env HALO_SOCKET="$socket" "$WORK/setuid" >/dev/null
+tap_is "setuid: the program does not connect to HALO_SOCKET" "listening" "$(cat "$WORK/serve")"
+kill "$server"
+wait "$server" || true
+
+tap_is "without a daemon nobody can write the slots" "r--p" "$(
+	begin "$dir/target" busy
+	start=$(nm "$dir/target" | sed -n 's/ . __halo_slots_begin$//p')
+	base=$(sed -n '1s/-.*//p' "/proc/$target/maps")
+	sed -n "s/^$(printf '%x' $((0x$base + 0x$start)))-[^ ]* \(....\).*/\1/p" \
+		"/proc/$target/maps"
+	kill "$target"
+)"
+
+# Running: every way to sleep, with the system call in which the program must be found, and every
+# one of them must end as if nothing had been.
+while read -r mode number; do
+	begin "$dir/target" "$mode"
+	[ -z "$number" ] || wait_for 20 asleep "$target" "$number"
+	inject "$dir/target" >"$WORK/inject" &
+	injector=$!
+	wait_for 20 grep -q . "$WORK/inject"
+	case $mode in
+	read) echo >&9 ;;
+	signal) kill -USR1 "$target" ;;
+	esac
+	wait "$injector" || true
+	tap_like "$mode: attached while it ran, nothing left in it, switched" "switched" \
+		"$(cat "$WORK/inject")"
+	tap_is "$mode: it noticed nothing" "status 0" "$(ended)"
+	[ "$mode" != protected ] ||
+		tap_like "the program can't write its slots" "protected" "$(cat "$WORK/target")"
+done <<-END
+	busy
+	threads
+	fork
+	signals
+	protected
+	nanosleep 230
+	epoll 232
+	read 0
+	semtimedop 220
+	sigtimedwait 128
+	signal 232
+END
+
+for kind in target-nopie target-static; do
+	begin "$dir/$kind" busy
+	tap_like "$kind: attached while it ran" "switched" "$(inject "$dir/$kind" || true)"
+	tap_is "$kind: it noticed nothing" "status 0" "$(ended)"
+done
+
+# To be left alone.
+while read -r mode reason; do
+	begin "$dir/target" "$mode"
+	tap_like "$mode: refused" "$reason" "$(inject "$dir/target" || true)"
+	pkill -KILL -P "$target" || true
+	kill -KILL "$target"
+	wait "$target" 2>/dev/null || true
+done <<-END
+	seccomp seccomp filter
+	vfork none of its threads
+END
+
+begin "$dir/target" busy
+kill -STOP "$target"
+wait_for 20 grep -q '^State:.*stopped' "/proc/$target/status"
+tap_like "stopped: refused" "it is stopped" "$(inject "$dir/target" || true)"
+tap_like "stopped: it stays so" "stopped" "$(grep '^State' "/proc/$target/status")"
+kill -CONT "$target"
+if [ -x "$(command -v strace)" ]; then
+	strace -o /dev/null -p "$target" 2>"$WORK/strace" &
+	tracer=$!
+	wait_for 20 grep -q attached "$WORK/strace"
+	tap_like "traced: refused" "another tracer" "$(inject "$dir/target" || true)"
+	kill "$tracer"
+	wait "$tracer" || true
+else
+	tap_skip "traced: refused" "strace is not installed"
+fi
+tap_like "then attached after all" "switched" "$(inject "$dir/target" || true)"
+tap_is "and it noticed nothing" "status 0" "$(ended)"
+
+# Scratch memory included; without the slots, which are the program's, and what is not loaded.
+size=$(size -A "$BUILD_DIR/halo-stub.o" "$BUILD_DIR/halo-begin.o" "$BUILD_DIR/halo-end.o" |
+	awk '$1 ~ /^\./ && $1 !~ /comment|addrsig|^\.halo/ { sum += $2 } END { print sum }')
+tap_is "the stub is under 4 KiB" yes "$([ "$size" -lt 4096 ] && echo yes || echo "$size")"
+
+tap_done
