@@ -22,7 +22,7 @@ $(BUILD)/halo-prepare.so: $(PREPARE_OBJ)
 	$(Q)$(CC) -shared $(LDFLAGS) $^ -lzstd -lmd -o $@
 
 # What is linked into other people's programs: no libc, and compatible with -fcf-protection=full.
-STUB_CFLAGS := -std=gnu11 -O2 -fPIC -ffreestanding -fno-stack-protector -fvisibility=hidden \
+STUB_CFLAGS := -std=gnu11 -Os -fPIC -ffreestanding -fno-stack-protector -fvisibility=hidden \
 	       -fasynchronous-unwind-tables -fcf-protection=full -Wall -Wextra -Werror
 STUB_OBJ := $(BUILD)/halo-begin.o $(BUILD)/halo-end.o \
 	    $(patsubst user/stub/stub.c,$(BUILD)/halo-stub.o,$(wildcard user/stub/stub.c))
