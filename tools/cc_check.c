@@ -43,16 +43,16 @@ static int check_slots(const struct halo_prepared *p, const char *path, struct h
 static int check_parts(const struct halo_prepared *p, const char *path, struct halo_err *err)
 {
 	if (!p->has_stub) {
-		halo_err__set(err, -ENODATA, "%s: no %s section", path, HALO_SEC_STUB);
+		halo_err__set(err, -EBADMSG, "%s: no %s section", path, HALO_SEC_STUB);
 		halo_err__cause(err, "the linker dropped it");
 		halo_err__remedy(err, "link without a linker script that discards it");
-		return -ENODATA;
+		return -EBADMSG;
 	}
 	if (!p->buildid.len) {
-		halo_err__set(err, -ENODATA, "%s: no build-id", path);
+		halo_err__set(err, -EBADMSG, "%s: no build-id", path);
 		halo_err__cause(err, "the linker was told not to write one");
 		halo_err__remedy(err, "remove --build-id=none from the link options");
-		return -ENODATA;
+		return -EBADMSG;
 	}
 	return 0;
 }

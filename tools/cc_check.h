@@ -6,7 +6,8 @@
 
 /*
  * Whether the executable at @path can be optimized while it runs: linkers reorder and drop
- * sections without a word. 0 also for what is no regular file. -errno and @err otherwise.
+ * sections without a word. 0 also for what is no regular file. -ENODATA: nothing in it is prepared,
+ * as when it is all assembly, which is no fault. Other -errno and @err: it is broken.
  */
 int cc_check__executable(const char *path, struct halo_err *err);
 

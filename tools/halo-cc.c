@@ -159,6 +159,23 @@ static void explain(const struct cc_args *args)
 		fprintf(stderr, "halo-cc: can't be optimized at run time: %s\n", args->unstubbed);
 }
 
+/* Exit status of a link that the linker was content with. */
+static int check(const char *output)
+{
+	struct halo_err err = {0};
+	int ret = cc_check__executable(output, &err);
+
+	if (!ret)
+		return 0;
+	if (ret == -ENODATA) {
+		if (verbose())
+			fprintf(stderr, "halo-cc: %s: no unit of it is prepared\n", output);
+		return 0;
+	}
+	halo_err__print(&err);
+	return 1;
+}
+
 static bool is_cxx(const char *self)
 {
 	const char *slash = strrchr(self, '/');
@@ -200,11 +217,5 @@ int main(int argc, char **argv)
 	if (!wants_stub(&args) || args.dry_run)
 		return run_clang(command);
 	status = spawn_clang(command);
-	if (status)
-		return status;
-	if (cc_check__executable(args.output, &err)) {
-		halo_err__print(&err);
-		return 1;
-	}
-	return 0;
+	return status ? status : check(args.output);
 }

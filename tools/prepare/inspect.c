@@ -153,15 +153,22 @@ static bool has_any_attr(LLVMValueRef func, const char *const *strings)
 	return false;
 }
 
-static bool is_instrumented(const struct halo_unit_state *u, LLVMValueRef func)
+bool halo_func__is_instrumented(LLVMValueRef func)
 {
 	static const char *const attrs[] = {
 		"instrument-function-entry", "instrument-function-entry-inlined", "fentry-call",
 		"function-instrument",	     "xray-instruction-threshold",	  NULL,
 	};
 
-	return u->instrumented || has_any_attr(func, attrs) ||
-	       halo_value__has_attr(func, "sanitize_hwaddress");
+	return has_any_attr(func, attrs) || halo_value__has_attr(func, "sanitize_hwaddress");
+}
+
+/* Passes remove the attributes whose wish they have fulfilled, so the origin counts. */
+static bool is_instrumented(const struct halo_unit_state *u, LLVMValueRef func)
+{
+	const struct halo_origin_func *o = halo_unit__func(u, halo_value__name(func));
+
+	return u->instrumented || (o && o->instrumented);
 }
 
 static bool has_other_entry(LLVMValueRef func)

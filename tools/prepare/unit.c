@@ -34,6 +34,23 @@ static bool has_symbol_prefix(LLVMModuleRef ref, const char *prefix)
 	return false;
 }
 
+/* With retpolines an indirect jump must not be left to the branch predictor. */
+static bool has_retpolines(LLVMModuleRef ref)
+{
+	static const char key[] = "target-features", feature[] = "+retpoline";
+
+	for (LLVMValueRef f = LLVMGetFirstFunction(ref); f; f = LLVMGetNextFunction(f)) {
+		LLVMAttributeRef attr = LLVMGetStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+								      key, sizeof(key) - 1);
+		unsigned len;
+		const char *list = attr ? LLVMGetStringAttributeValue(attr, &len) : NULL;
+
+		if (list && memmem(list, len, feature, sizeof(feature) - 1))
+			return true;
+	}
+	return false;
+}
+
 const char *halo_unit__refusal(LLVMModuleRef ref)
 {
 	const char *triple = LLVMGetTarget(ref), *text;
@@ -50,6 +67,9 @@ const char *halo_unit__refusal(LLVMModuleRef ref)
 		return "slots may be out of reach in this code model";
 	if (any_function_has(ref, "sanitize_thread") || any_function_has(ref, "sanitize_memory"))
 		return "thread or memory sanitizer";
+	/* Their passes delete variables that they own, pinned or not. */
+	if (LLVMGetNamedMetadata(ref, "llvm.gcov", 9) || has_symbol_prefix(ref, "llvm.instrprof."))
+		return "counts coverage or edges";
 	text = LLVMGetModuleInlineAsm(ref, &len);
 	if (len && memmem(text, len, ".halo.unit", strlen(".halo.unit")))
 		return "prepared before";
@@ -108,6 +128,7 @@ static bool record_funcs(struct halo_unit_state *u)
 		o->type = LLVMGlobalGetValueType(f);
 		o->abi = halo_abi__hash(f);
 		o->cc = LLVMGetFunctionCallConv(f);
+		o->instrumented = halo_func__is_instrumented(f);
 		u->n_funcs++;
 	}
 	qsort(u->funcs, u->n_funcs, sizeof(*u->funcs), compare_funcs);
@@ -150,8 +171,7 @@ struct halo_unit_state *halo_unit__new(LLVMModuleRef ref)
 	u->ctx = LLVMGetModuleContext(ref);
 	u->ibt = halo_module__flag(ref, "cf-protection-branch") != 0;
 	u->asan = any_function_has(ref, "sanitize_address");
-	u->instrumented = LLVMGetNamedMetadata(ref, "llvm.gcov", 9) ||
-			  has_symbol_prefix(ref, "llvm.instrprof.");
+	u->instrumented = has_retpolines(ref);
 	if (!record_funcs(u) || !record_vars(u)) {
 		halo_unit__free(u);
 		return NULL;

@@ -16,6 +16,7 @@ struct halo_origin_func {
 	uint64_t abi; /* hash of the parameter attributes that decide how arguments travel */
 	unsigned cc;
 	bool pinned;
+	bool instrumented;
 };
 
 struct halo_origin_var {
@@ -38,7 +39,7 @@ struct halo_unit_state {
 	bool o0;
 	bool ibt;	   /* entries begin with endbr64 */
 	bool asan;	   /* globals get redzones later, unless they are in a group */
-	bool instrumented; /* the build counts entries or edges */
+	bool instrumented; /* edges are counted, or indirect jumps guarded */
 };
 
 /* Why the whole unit stays as it is, or NULL. */
@@ -63,7 +64,9 @@ void halo_unit__unpin(struct halo_unit_state *u);
 /* Keep @values from being dropped, merged or changed by what follows. */
 void halo_module__keep(LLVMModuleRef ref, LLVMValueRef *values, unsigned n);
 
-/* inspect.c: enum halo_reason of @func (HALO_REDIRECTABLE: it gets a slot), and its row's flags. */
+/* inspect.c: whether the source asks for code at @func's entry. */
+bool halo_func__is_instrumented(LLVMValueRef func);
+/* enum halo_reason of @func (HALO_REDIRECTABLE: it gets a slot), and its row's flags. */
 unsigned halo_unit__reason(const struct halo_unit_state *u, LLVMValueRef func);
 unsigned halo_unit__func_flags(const struct halo_unit_state *u, LLVMValueRef func);
 
