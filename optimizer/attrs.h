@@ -21,9 +21,9 @@ char *attrs__merge_features(const char *own, const char *host, bool no_avx512);
 void attrs__forbid_libcalls(const struct halo_prepared *p, LLVMModuleRef module);
 
 /*
- * libcalls.c: a function of the C library that may become instructions, so that the program can do
- * without it. If it does not become any, linking fails.
+ * libcalls.c: a function of the C library that LLVM may have turned into something else in the
+ * shipped code, and will here, so that the program can do without it. If not, linking fails.
  */
-bool attrs__is_expanded(const char *name);
+bool attrs__is_libcall(const char *name);
 
 #endif

@@ -5,7 +5,10 @@
 #include "ir.h"
 #include "resolve.h"
 
-/* What LLVM makes out of other calls or of loops. mem* and bcmp come with every image. */
+/*
+ * What LLVM knows: it makes calls of these out of other calls or of loops, or others out of these.
+ * mem* and bcmp come with every image.
+ */
 static const char *const invented[] = {
 	"abs",
 	"acosf",
@@ -119,29 +122,41 @@ static const char *const invented[] = {
 	"strspn",
 	"strcspn",
 	"atoi",
+	"fabsl",
+	"sqrtl",
+	"floorl",
+	"ceill",
+	"truncl",
+	"rintl",
+	"nearbyintl",
+	"copysignl",
+	"fmaxl",
+	"fminl",
+	"sin",
+	"tan",
+	"bzero",
+	"strdup",
+	"strndup",
+	"strcasecmp",
+	"strncasecmp",
+	"labs",
+	"llabs",
 	"printf",
 };
-
-bool attrs__is_expanded(const char *name)
-{
-	/* Without the "f" or "l" of other types. */
-	static const char *const expanded[] = {"ceil",	    "copysign", "fabs",	     "floor",
-					       "fmax",	    "fmin",	"nearbyint", "rint",
-					       "roundeven", "sqrt",	"trunc"};
-	size_t i, len;
-
-	for (i = 0; i < sizeof(expanded) / sizeof(expanded[0]); i++) {
-		len = strlen(expanded[i]);
-		if (strncmp(name, expanded[i], len) == 0 &&
-		    (!name[len] || strcmp(name + len, "f") == 0 || strcmp(name + len, "l") == 0))
-			return true;
-	}
-	return false;
-}
 
 static bool program_lacks(const struct halo_prepared *p, const char *name)
 {
 	return resolve__external(p, name).where == WHERE_NOWHERE;
+}
+
+bool attrs__is_libcall(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(invented) / sizeof(invented[0]); i++)
+		if (strcmp(invented[i], name) == 0)
+			return true;
+	return false;
 }
 
 void attrs__forbid_libcalls(const struct halo_prepared *p, LLVMModuleRef module)
@@ -150,7 +165,7 @@ void attrs__forbid_libcalls(const struct halo_prepared *p, LLVMModuleRef module)
 	size_t i;
 
 	for (i = 0; i < sizeof(invented) / sizeof(invented[0]); i++) {
-		/* What the source calls by its name, and LLVM always expands, is no invention. */
+		/* What the source calls by its name is no invention. */
 		if (!program_lacks(p, invented[i]) || LLVMGetNamedFunction(module, invented[i]))
 			continue;
 		snprintf(attr, sizeof(attr), "no-builtin-%s", invented[i]);

@@ -111,6 +111,30 @@ static int write_symbol(FILE *f, const struct link_job *job, const char *name, s
 	return 0;
 }
 
+/* The compiler's library may check its stack; here there is nobody to report to. */
+static void write_stack_check(FILE *f, const struct link_job *job)
+{
+	static const char name[] = "__stack_chk_fail";
+	size_t i;
+
+	for (i = 0; i < job->relocs->n_undefined; i++)
+		if (strcmp(job->relocs->undefined[i], name) == 0)
+			return;
+	begin_function(f, name);
+	fputs("ud2", f);
+	end_function(f, name);
+}
+
+static bool needs_builtins(const struct link_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->relocs->n_undefined; i++)
+		if (is_builtin(job->relocs->undefined[i]))
+			return true;
+	return false;
+}
+
 static void write_tls_symbol(FILE *f, const struct link_job *job, const char *name)
 {
 	struct place place = link__place(job, name);
@@ -152,6 +176,8 @@ int link__runtime_text(const struct link_job *job, char **text, size_t *len, str
 	fputs(".text\n", f);
 	for (i = 0; i < r->n_undefined && !ret; i++)
 		ret = write_symbol(f, job, r->undefined[i], err);
+	if (needs_builtins(job))
+		write_stack_check(f, job);
 	write_tls(f, job);
 	if (fclose(f) && !ret)
 		ret = halo_err__set(err, -ENOMEM, "out of memory");

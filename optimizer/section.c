@@ -133,7 +133,7 @@ static int refused(struct builder *b, LLVMValueRef callee, const char *why)
 
 static bool is_supplied(const char *name)
 {
-	return link__has_runtime(name) || attrs__is_expanded(name);
+	return link__has_runtime(name) || attrs__is_libcall(name);
 }
 
 /* -ENOTSUP: the caller can't be in the section, because this call can't be made from it. */
