@@ -327,6 +327,21 @@ exported()
 check "nothing of ours is exported" exported
 
 # The driver.
+overridden()
+{
+	# The losing weak copy has a row of its own, with its own address and the flag.
+	local winner
+	objcopy --dump-section .halo.func=dump calls /dev/null
+	winner=$((16#$(nm calls | awk '$3 == "weak_overridden" {print $1}')))
+	od -An -v -t u8 -w32 dump | awk '{print $1}' >addresses
+	od -An -v -t u2 -w32 dump | awk '{print $15}' >flags
+	paste addresses flags >pairs
+	grep -q "^$winner	0$" pairs
+	(($(awk '$2 == 8' pairs | wc -l) == 2))
+	no grep -q "^$winner	8$" pairs
+}
+check "a weak definition that loses has its own row" overridden
+
 archive()
 {
 	for i in 2 3; do "$HALO_CC" -O2 -c "$src/calls$i.c"; done
