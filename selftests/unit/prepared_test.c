@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -298,6 +299,70 @@ static void test_other_files(void **state)
 	close(fd);
 }
 
+/* Write @value into the field at @off of the first row of section @name. */
+static void patch(int fd, const char *name, size_t off, uint64_t value, size_t size)
+{
+	struct halo_prepared *p;
+	const uint8_t *at;
+	size_t i;
+
+	assert_int_equal(halo_prepared__open(fd, &p, NULL), 0);
+	for (i = 0; i < p->n_sections && strcmp(p->sections[i].name, name) != 0; i++)
+		;
+	assert_true(i < p->n_sections);
+	at = p->sections[i].data + off;
+	assert_int_equal(pwrite(fd, &value, size, at - p->map), size);
+	halo_prepared__free(p);
+}
+
+#define FIELD(type, field) offsetof(type, field), sizeof(((type *)0)->field)
+
+static void test_fields(void **state)
+{
+	static const struct {
+		const char *section;
+		size_t off, size;
+		uint64_t value;
+		const char *what;
+	} cases[] = {
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, magic), 1, "magic"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, version), 2, "version 2"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, llvm), HALO_LLVM_MAJOR + 1, "LLVM"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, name), 1 << 20, "name"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, bc), 1 << 20, "outside of .halo.bc"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, bc_size), 1 << 20,
+		 "outside of .halo.bc"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, bc_size), -1ULL, "outside of .halo.bc"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, raw_size), HALO_BITCODE_MAX + 1,
+		 "claims"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, id), 0x33, "unknown unit"},
+		{HALO_SEC_FUNC, FIELD(struct halo_func_row, addr), 1 << 20, "executable code"},
+		{HALO_SEC_FUNC, FIELD(struct halo_func_row, addr), -1ULL, "executable code"},
+		{HALO_SEC_FUNC, FIELD(struct halo_func_row, name), -1U, "name"},
+		{HALO_SEC_VAR, FIELD(struct halo_var_row, addr), -8ULL, "outside of the program"},
+		{HALO_SEC_VAR, FIELD(struct halo_var_row, size), -1ULL, "outside of the program"},
+		{HALO_SEC_VAR, FIELD(struct halo_var_row, flags), HALO_VAR_TLS,
+		 "outside of the program"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, magic), 1, "magic"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, version), 2, "version 2"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, slots_begin), 4096, "pages"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, slots_end), -4096ULL, "pages"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, scratch), 4096, "scratch"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup_fd int fd = build_good("-pie"), copy = memfd_create("x", MFD_CLOEXEC);
+		struct stat st;
+
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(sendfile(copy, fd, NULL, st.st_size), st.st_size);
+		patch(copy, cases[i].section, cases[i].off, cases[i].value, cases[i].size);
+		assert_refused(take_fd(copy), -EBADMSG, cases[i].what);
+	}
+}
+
 static void append(int fd, const void *data, size_t size)
 {
 	assert_int_equal(write(fd, data, size), size);
@@ -422,7 +487,7 @@ int main(void)
 		cmocka_unit_test(test_stripped),    cmocka_unit_test(test_offsets),
 		cmocka_unit_test(test_hash),	    cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_other_files), cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_shared_name),
+		cmocka_unit_test(test_shared_name), cmocka_unit_test(test_fields),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 
 #include "../kernel/kernel.h"
 #include "client.h"
@@ -17,27 +15,6 @@ static int check_root(char *detail, size_t size)
 		return 1;
 	snprintf(detail, size, "run with sudo; the other rows may be wrong");
 	return 0;
-}
-
-static int check_mount(const char *path, long magic, char *detail, size_t size)
-{
-	struct statfs fs;
-
-	if (statfs(path, &fs) == 0 && fs.f_type == magic)
-		return 1;
-	snprintf(detail, size, "not mounted on %s", path);
-	return 0;
-}
-
-static int check_bpffs(char *detail, size_t size)
-{
-	return check_mount("/sys/fs/bpf", BPF_FS_MAGIC, detail, size);
-}
-
-static int check_tracefs(char *detail, size_t size)
-{
-	return check_mount("/sys/kernel/tracing", TRACEFS_MAGIC, detail, size) ||
-	       check_mount("/sys/kernel/debug/tracing", TRACEFS_MAGIC, detail, size);
 }
 
 static int check_kernel(char *detail, size_t size)
@@ -98,8 +75,6 @@ static int check_daemon(char *detail, size_t size)
 static const struct halo_feature local_checks[] = {
 	{"root", "", true, "nothing works", check_root},
 	{"kernel", "", true, "its version is not known", check_kernel},
-	{"bpffs", "", true, "maps can't be pinned", check_bpffs},
-	{"tracefs", "", false, "other tools can't list tracepoints", check_tracefs},
 	{"halo-opt", "", true, "nothing is compiled", check_opt},
 	{"knobs", "", false, "built-in configurations only", check_knobs},
 	{"clang-19", "", false, "halo-cc can't prepare programs", check_clang},

@@ -65,7 +65,7 @@ static void print_samples(json_object *samples)
 {
 	if (!json_object_is_type(samples, json_type_object))
 		return;
-	printf("  samples  ");
+	printf("  samples   ");
 	json_object_object_foreach(samples, tier, count)
 		printf(" %s %ld", tier, json_object_get_int64(count));
 	printf("\n");
