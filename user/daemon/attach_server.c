@@ -54,8 +54,11 @@ static void peer__free(struct peer *peer)
 	struct halo_attach_server *s = peer->server;
 	struct halo_program *p = peer->exe_id ? program_of(peer) : NULL;
 
-	if (p && peer->group)
+	if (p && peer->group) {
+		if (halo_process__find(p, peer->pid))
+			halo_process__announce(p, peer->pid, NULL, &peer->layout);
 		halo_group__free(p, peer->group);
+	}
 	halo_loop__cancel(s->daemon->loop, &peer->timer);
 	halo_loop__unwatch(s->daemon->loop, peer->io);
 	zclose(&peer->fd);
@@ -94,10 +97,13 @@ static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err
 
 	ret = halo_identity__layout(p, peer->pid, &peer->layout, err);
 	if (!ret)
-		ret = halo_group__new(p, peer->pid, &peer->layout, &peer->group, err);
+		ret = halo_group__new(p, &peer->layout, &peer->group, err);
 	if (ret)
 		return ret;
 	peer->exe_id = p->exe_id;
+	ret = halo_process__announce(p, peer->pid, peer->group, &peer->layout);
+	if (ret)
+		return halo_err__set(err, ret, "telling the kernel side: %s", strerror(-ret));
 	ret = halo_family__offer(peer->group->family, p->arena, &offer, fds, err);
 	if (!ret) {
 		ret = send_offer(peer->fd, &offer, fds);
@@ -128,6 +134,8 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 	p = exe >= 0 ? halo_identity__program(d, exe) : NULL;
 	if (!p)
 		return false;
+	if (!halo_process__find(p, peer->pid))
+		halo_process__exec(p, peer->pid, 0);
 	if (make_offer(peer, p, &err)) {
 		log_warn("process %d: %s", peer->pid, err.what);
 		return false;
@@ -166,20 +174,17 @@ static void on_done(struct peer *peer, const void *msg, ssize_t len)
 	memcpy(&done, msg, sizeof(done));
 	if (done.magic != HALO_ATTACH_MAGIC)
 		return;
-	proc = halo_process__find(p, peer->pid);
-	if (!proc) {
-		halo_process__exec(p, peer->pid, peer->layout.start_ns);
-		proc = halo_process__find(p, peer->pid);
-	}
-	if (!proc || proc->group)
-		return;
 	reason = failure(&done, buf, sizeof(buf));
-	if (reason) {
+	proc = halo_process__find(p, peer->pid);
+	if (reason && proc)
 		halo_process__refused(proc, reason);
+	if (reason || (proc && proc->group && proc->group != group))
 		return;
-	}
 	peer->group = NULL;
-	halo_process__attached(proc, group, &peer->layout, "by its stub");
+	if (proc)
+		halo_process__attached(proc, group, &peer->layout, "by its stub");
+	else
+		halo_group__orphaned(p, group);
 }
 
 static void on_peer(void *ctx, uint32_t events)

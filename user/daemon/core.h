@@ -83,8 +83,8 @@ struct halo_group {
 	uint32_t id;
 	struct halo_family *family;
 	unsigned int procs;
+	bool pending; /* its first process is still being attached: kept though no process is in it */
 	uint64_t arena_start, arena_end; /* run-time addresses */
-	pid_t pid;			 /* that it was made for */
 	uint64_t cpu_ticks;		 /* at the last look, see halo_process__busiest() */
 };
 

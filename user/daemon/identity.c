@@ -9,6 +9,8 @@
 
 #include "../lib/util.h"
 #include "identity.h"
+#include "inject.h"
+#include "maps.h"
 
 #define ENVIRON_MAX (256 << 10)
 #define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
@@ -106,6 +108,28 @@ struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)
 		if (same_contents(p, fd))
 			return p;
 	return NULL;
+}
+
+bool halo_identity__shares(const struct halo_program *p, pid_t pid,
+			   const struct halo_layout *layout, const struct halo_group *group)
+{
+	uint64_t slots = layout->bias + p->prepared->stub.slots_begin, len;
+	__cleanup_fd int proc = halo_proc__open(pid, NULL);
+	__cleanup_fd int self = halo_proc__open(getpid(), NULL);
+	struct halo_maps theirs = {0}, ours = {0};
+	const struct halo_map *a = NULL, *b = NULL;
+	bool same;
+
+	/* Our own view of the group's slots names the file. */
+	if (proc >= 0 && self >= 0 && !halo_maps__read(proc, &theirs, NULL) &&
+	    !halo_maps__read(self, &ours, NULL)) {
+		a = halo_maps__at(&theirs, slots);
+		b = halo_maps__at(&ours, (uint64_t)halo_family__slots(group->family, &len));
+	}
+	same = a && b && a->shared && a->dev == b->dev && a->ino == b->ino;
+	halo_maps__free(&theirs);
+	halo_maps__free(&ours);
+	return same;
 }
 
 static void each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx)

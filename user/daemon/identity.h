@@ -27,6 +27,10 @@ bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid);
 /* The enrolled program that the file belongs to, or NULL. */
 struct halo_program *halo_identity__program(struct halo_daemon *d, int fd);
 
+/* Whether the process has the group's slots mapped. */
+bool halo_identity__shares(const struct halo_program *p, pid_t pid,
+			   const struct halo_layout *layout, const struct halo_group *group);
+
 void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *ctx, pid_t pid),
 				 void *ctx);
 /* A process whose executable has the build-id; 0: none. */

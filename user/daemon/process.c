@@ -40,7 +40,7 @@ static struct halo_process *add(struct halo_program *p, pid_t pid, uint64_t star
 	return proc;
 }
 
-int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+int halo_group__new(struct halo_program *p, const struct halo_layout *layout,
 		    struct halo_group **out, struct halo_err *err)
 {
 	struct halo_group *group = calloc(1, sizeof(*group));
@@ -49,7 +49,7 @@ int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout 
 	if (!group)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	group->id = ++p->daemon->next_family;
-	group->pid = pid;
+	group->pending = true;
 	ret = halo_family__create(p->daemon->store, group->id, p->prepared, layout, &group->family,
 				  err);
 	if (ret) {
@@ -65,10 +65,25 @@ int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout 
 
 void halo_group__free(struct halo_program *p, struct halo_group *group)
 {
+	struct halo_process *proc;
+
 	halo_tuning__group_gone(p, group);
+	/* Children that were forked while the attempt to attach lasted. */
+	TAILQ_FOREACH(proc, &p->processes, link)
+		if (proc->group == group)
+			proc->group = NULL;
 	TAILQ_REMOVE(&p->groups, group, link);
 	halo_family__free(group->family);
 	free(group);
+}
+
+void halo_group__orphaned(struct halo_program *p, struct halo_group *group)
+{
+	group->pending = false;
+	if (group->procs)
+		halo_tuning__apply(p, group);
+	else
+		halo_group__free(p, group);
 }
 
 static void leave_group(struct halo_process *proc)
@@ -76,7 +91,7 @@ static void leave_group(struct halo_process *proc)
 	struct halo_group *group = proc->group;
 
 	proc->group = NULL;
-	if (group && !--group->procs)
+	if (group && !--group->procs && !group->pending)
 		halo_group__free(proc->program, group);
 }
 
@@ -107,27 +122,25 @@ void halo_process__refused(struct halo_process *proc, const char *reason)
 }
 
 /* The kernel side has the exact start time if it saw the exec; a scan knows it in 10 ms steps. */
-static int tell_kernel(struct halo_process *proc, const struct halo_layout *layout)
+int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group *group,
+			   const struct halo_layout *layout)
 {
-	struct halo_kernel *kernel = proc->program->daemon->kernel;
+	struct halo_kernel *kernel = p->daemon->kernel;
 	struct halo_proc entry;
 
-	if (halo_kernel__get_proc(kernel, proc->pid, &entry) ||
-	    entry.exe_id != proc->program->exe_id) {
+	if (halo_kernel__get_proc(kernel, pid, &entry) || entry.exe_id != p->exe_id) {
 		entry = (struct halo_proc){
-			.exe_id = proc->program->exe_id,
+			.exe_id = p->exe_id,
 			.start_ns = layout->start_ns,
 			.text_start_addr = layout->text_start,
 			.text_end_addr = layout->text_end,
 			.text_off = layout->text_off,
 		};
 	}
-	if (proc->group) {
-		entry.family = proc->group->id;
-		entry.arena_start_addr = proc->group->arena_start;
-		entry.arena_end_addr = proc->group->arena_end;
-	}
-	return halo_kernel__set_proc(kernel, proc->pid, &entry);
+	entry.family = group ? group->id : 0;
+	entry.arena_start_addr = group ? group->arena_start : 0;
+	entry.arena_end_addr = group ? group->arena_end : 0;
+	return halo_kernel__set_proc(kernel, pid, &entry);
 }
 
 int halo_process__attached(struct halo_process *proc, struct halo_group *group,
@@ -141,13 +154,35 @@ int halo_process__attached(struct halo_process *proc, struct halo_group *group,
 	proc->start_ns = layout->start_ns;
 	proc->reason[0] = '\0';
 	group->procs++;
-	ret = tell_kernel(proc, layout);
+	group->pending = false;
+	ret = halo_process__announce(proc->program, proc->pid, group, layout);
 	if (ret)
 		halo_program__note(proc->program, "process %d: the kernel side can't follow it: %s",
 				   proc->pid, strerror(-ret));
 	halo_tuning__apply(proc->program, group);
 	halo_program__note(proc->program, "process %d attached %s", proc->pid, how);
 	return 0;
+}
+
+/*
+ * Forked while its parent was being attached from outside, or while the program was not enrolled: its
+ * mappings tell whether it shares slots, and whose.
+ */
+static void join_by_mapping(struct halo_process *proc)
+{
+	struct halo_program *p = proc->program;
+	struct halo_layout layout;
+	struct halo_group *group;
+
+	if (TAILQ_EMPTY(&p->groups) || halo_identity__layout(p, proc->pid, &layout, NULL))
+		return;
+	TAILQ_FOREACH(group, &p->groups, link) {
+		if (!halo_identity__shares(p, proc->pid, &layout, group))
+			continue;
+		proc->group = group;
+		halo_process__announce(p, proc->pid, group, &layout);
+		return;
+	}
 }
 
 static int inject(struct halo_process *proc, struct halo_err *err)
@@ -162,9 +197,15 @@ static int inject(struct halo_process *proc, struct halo_err *err)
 	ret = halo_identity__layout(p, proc->pid, &layout, err);
 	if (ret)
 		return ret;
+	join_by_mapping(proc);
+	if (proc->group) {
+		proc->group->procs++;
+		proc->reason[0] = '\0';
+		return 0;
+	}
 	if (halo_identity__disabled(proc->pid))
 		return halo_err__set(err, -ECANCELED, "HALO_DISABLE=1 is in its environment");
-	ret = halo_group__new(p, proc->pid, &layout, &group, err);
+	ret = halo_group__new(p, &layout, &group, err);
 	if (ret)
 		return ret;
 	ret = halo_inject__attach(proc->pid, p->prepared, &layout, group->family, p->arena,
@@ -172,7 +213,7 @@ static int inject(struct halo_process *proc, struct halo_err *err)
 	if (ret) {
 		halo_group__free(p, group);
 		/* Its samples count all the same. */
-		tell_kernel(proc, &layout);
+		halo_process__announce(p, proc->pid, NULL, &layout);
 		return ret;
 	}
 	snprintf(how, sizeof(how), "from outside, stopped for %u us", stopped_us);
@@ -258,6 +299,8 @@ void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_
 	/* The kernel copied the parent's entry at the fork itself, so it tells what was mapped then. */
 	if (!halo_kernel__get_proc(p->daemon->kernel, pid, &entry) && entry.family)
 		proc->group = group_by_id(p, entry.family);
+	if (!proc->group)
+		join_by_mapping(proc);
 	if (proc->group) {
 		proc->group->procs++;
 		return;
@@ -322,7 +365,7 @@ void halo_process__revive(struct halo_program *p)
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
 		if (!halo_identity__layout(p, proc->pid, &layout, NULL))
-			tell_kernel(proc, &layout);
+			halo_process__announce(p, proc->pid, proc->group, &layout);
 }
 
 void halo_process__scan(struct halo_program *p)

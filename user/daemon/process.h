@@ -26,19 +26,30 @@ void halo_process__revive(struct halo_program *p);
 /* Find running processes of the binary and attach them; forget those that are gone. */
 void halo_process__scan(struct halo_program *p);
 
-/* A group for a process that is about to be attached. Given up by halo_group__free(). */
-int halo_group__new(struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+/*
+ * A group for a process that is about to be attached: it becomes halo_process__attached()'s, or is
+ * given up by halo_group__free().
+ */
+int halo_group__new(struct halo_program *p, const struct halo_layout *layout,
 		    struct halo_group **out, struct halo_err *err);
 void halo_group__free(struct halo_program *p, struct halo_group *group);
 
 /* The process has the group's files mapped: tell the kernel side, let it run what is adopted. */
 int halo_process__attached(struct halo_process *proc, struct halo_group *group,
 			   const struct halo_layout *layout, const char *how);
+/*
+ * Before the process can fork again: the kernel side gives its children the group, so that none that
+ * is forked right afterwards is missed.
+ */
+int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group *group,
+			   const struct halo_layout *layout);
 /* It will not be attached: keep the reason for status. */
 void halo_process__refused(struct halo_process *proc, const char *reason);
 
 /* Of the groups, the one that used most CPU time since the last call; NULL: no group. */
 struct halo_group *halo_process__busiest(struct halo_program *p);
+/* The process that a group was made for is gone, but children of it may be there. */
+void halo_group__orphaned(struct halo_program *p, struct halo_group *group);
 /* A live process of the group, 0: none. */
 pid_t halo_group__pid(const struct halo_program *p, const struct halo_group *group);
 
