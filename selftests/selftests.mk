@@ -13,6 +13,7 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_BPF_LIBS) -lcmocka -o $@
 
+include selftests/bpf/bpf-tests.mk
 include selftests/programs/programs.mk
 include selftests/e2e/attach/attach.mk
 include selftests/bench/bench.mk
