@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -47,8 +48,7 @@ static void clean_up(void)
 {
 	halo_family__free(driver.family);
 	halo_arena__close(driver.arena);
-	halo_store__close(driver.store, true);
-	rmdir(driver.dir);
+	halo_store__close(driver.store, false);
 }
 
 static void __attribute__((noreturn)) fail(const char *what)
@@ -75,6 +75,9 @@ static void open_program(const char *path)
 	if (!mkdtemp(driver.dir) || halo_store__open(driver.dir, &driver.store, &driver.err) ||
 	    halo_arena__open(driver.store, hash, &driver.arena, &driver.err))
 		fail("store");
+	/* It lives on as long as it is open, and so is gone however this process ends. */
+	umount2(driver.dir, MNT_DETACH);
+	rmdir(driver.dir);
 }
 
 static void open_family(pid_t pid)
