@@ -27,6 +27,7 @@
 #define HALO_MAX_PROCS	  4096	/* enrolled processes; more rise HALO_STAT_PROC_FULL */
 #define HALO_MAX_CTXS	  16384 /* contexts per generation; more rise HALO_STAT_CTX_FULL */
 #define HALO_MAX_INODES	  8192	/* remembered executables, least recently used go */
+#define HALO_MAX_FAULTS	  256	/* processes that die of a fault at a time */
 #define HALO_MAX_FAMILIES 256	/* families under audit at a time */
 #define HALO_MAX_CPUS	  1024	/* CPUs whose running slice an audit sees at once */
 #define HALO_MAX_ARMS	  8
@@ -118,6 +119,11 @@ enum halo_stat {
 	HALO_STAT_MAX
 };
 
+/* halo_fault: thread group id (__u32) → struct halo_fault: faults that are about to be fatal */
+struct halo_fault {
+	__u64 rip_addr;
+};
+
 /* halo_stats: per-CPU array of one: a counter per enum halo_stat, in its order. */
 struct halo_stats {
 	__u64 ticks;
@@ -149,7 +155,7 @@ struct halo_event {
 	__u32 code; /* EXIT: exit_code as wait(2) has it */
 	__u32 reserved;
 	__u64 start_ns;
-	__u64 rip_addr; /* EXIT by signal: user instruction pointer, if known */
+	__u64 rip_addr; /* EXIT by a fault of the program: the instruction; else 0 */
 	struct halo_inode_key inode;
 };
 

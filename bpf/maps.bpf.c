@@ -13,3 +13,4 @@ struct halo_stats_map halo_stats SEC(".maps");
 struct halo_events_map halo_events SEC(".maps");
 struct halo_cost_map halo_cost SEC(".maps");
 struct halo_slice_map halo_slice SEC(".maps");
+struct halo_fault_map halo_fault SEC(".maps");

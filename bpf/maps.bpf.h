@@ -74,6 +74,13 @@ struct halo_slice_map {
 	__type(value, struct halo_slice);
 };
 
+struct halo_fault_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HALO_MAX_FAULTS);
+	__type(key, __u32);
+	__type(value, struct halo_fault);
+};
+
 extern struct halo_enrolled_map halo_enrolled SEC(".maps");
 extern struct halo_exe_map halo_exe SEC(".maps");
 extern struct halo_inode_map halo_inode SEC(".maps");
@@ -84,6 +91,7 @@ extern struct halo_stats_map halo_stats SEC(".maps");
 extern struct halo_events_map halo_events SEC(".maps");
 extern struct halo_cost_map halo_cost SEC(".maps");
 extern struct halo_slice_map halo_slice SEC(".maps");
+extern struct halo_fault_map halo_fault SEC(".maps");
 
 /* Programs of one CPU interrupt each other, so counting is atomic. */
 #define HALO_COUNT(member)                                                              \

@@ -13,6 +13,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SIGNAL_GROUP_EXIT 0x04 /* signal_struct.flags: group_exit_code is what wait(2) tells */
 #define EXIT_SIGNAL_MASK  0x7f
 
+#define SIG_DFL		  ((void *)0)
+
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV */
+#define FAULT_SIGNALS (1U << 4 | 1U << 5 | 1U << 7 | 1U << 8 | 1U << 11)
+
 static __always_inline bool send(const struct halo_event *event)
 {
 	if (!bpf_ringbuf_output(&halo_events, (void *)event, sizeof(*event), 0))
@@ -123,12 +128,37 @@ int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/*
+ * The thread that faults knows where; which thread of its process exits last is another matter. A
+ * positive code: the CPU's doing, not kill(2)'s.
+ */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *action)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct halo_fault fault;
+	struct pt_regs *user;
+	__u32 tgid = task->tgid;
+
+	if (sig <= 0 || sig > 31 || !(FAULT_SIGNALS & 1U << sig))
+		return 0;
+	if (action->sa.sa_handler != SIG_DFL || info->si_code <= 0)
+		return 0;
+	if (!bpf_map_lookup_elem(&halo_proc, &tgid))
+		return 0;
+	user = (struct pt_regs *)bpf_task_pt_regs(task);
+	fault.rip_addr = user->ip;
+	bpf_map_update_elem(&halo_fault, &tgid, &fault, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(halo_exit, struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
 	struct halo_event event = {};
-	struct pt_regs *user;
+	struct halo_fault *fault;
+	__u32 tgid = task->tgid;
 
 	if (signal->live.counter)
 		return 0;
@@ -136,8 +166,10 @@ int BPF_PROG(halo_exit, struct task_struct *task)
 	if (signal->flags & SIGNAL_GROUP_EXIT)
 		event.code = BPF_CORE_READ(signal, group_exit_code);
 	if (event.code & EXIT_SIGNAL_MASK) {
-		user = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-		event.rip_addr = user->ip;
+		fault = bpf_map_lookup_elem(&halo_fault, &tgid);
+		if (fault)
+			event.rip_addr = fault->rip_addr;
+		bpf_map_delete_elem(&halo_fault, &tgid);
 	}
 	gone(task, &event);
 	return 0;

@@ -135,6 +135,18 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct task_struct___v5 {
 	unsigned int cpu;
 };

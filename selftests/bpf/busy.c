@@ -9,6 +9,7 @@
  *   busy exec PATH     execute PATH
  *   busy leader        the first thread ends first; another exits the process with status 7
  *   busy crash         write to address 8 in crash()
+ *   busy thread-crash  the same in the second thread, while the first and third sleep
  *   busy kernel        spend the time in system calls
  */
 #include <pthread.h>
@@ -108,6 +109,28 @@ static int run_leader(void)
 	pthread_exit(NULL);
 }
 
+static void *sleep_on(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void *crash_thread(void *arg)
+{
+	crash((int *)8);
+	return arg;
+}
+
+static int run_thread_crash(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, sleep_on, NULL);
+	pthread_create(&t, NULL, crash_thread, NULL);
+	pause();
+	return 0;
+}
+
 static int run_kernel(void)
 {
 	char buf[1 << 16];
@@ -133,6 +156,8 @@ int main(int argc, char **argv)
 		execl(argv[2], argv[2], (char *)NULL);
 	if (!strcmp(mode, "leader"))
 		return run_leader();
+	if (!strcmp(mode, "thread-crash"))
+		return run_thread_crash();
 	if (!strcmp(mode, "kernel"))
 		return run_kernel();
 	if (!strcmp(mode, "crash"))

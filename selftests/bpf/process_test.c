@@ -62,7 +62,7 @@ static void test_exec(void)
 	      "the entry is of the file and the process, and of no family yet");
 	stop(pid);
 	event = fixture__wait(&f, HALO_EVENT_EXIT, pid, 0);
-	check(event && event->code == SIGKILL && event->exe_id == EXE_ID,
+	check(event && event->code == SIGKILL && event->exe_id == EXE_ID && !event->rip_addr,
 	      "death by a signal is told as wait(2) has it");
 	check(halo_kernel__get_proc(f.k, pid, &proc) == -ENOENT, "and the entry is gone");
 }
@@ -104,17 +104,17 @@ static void test_threads(void)
 	      "a process whose first thread ends first is told once, at the last one's end");
 }
 
-static void test_crash(void)
+static void test_crash(const char *mode)
 {
-	pid_t pid = start(exe.path, "crash", NULL);
+	pid_t pid = start(exe.path, mode, NULL);
 	const struct halo_event *exec = fixture__wait(&f, HALO_EVENT_EXEC, pid, 0);
 	const struct halo_event *event = fixture__wait(&f, HALO_EVENT_EXIT, pid, 0);
 	uint64_t size, off = exe__function(&exe, "crash", &size);
 
 	waitpid(pid, NULL, 0);
-	check(exec && event && (event->code & 0x7f) == SIGSEGV, "a crash is told");
+	check(exec && event && (event->code & 0x7f) == SIGSEGV, "%s is told", mode);
 	/* Loaded at whole pages, so the last three digits are the file offset's. */
-	check(event && ((event->rip_addr - off) & 0xfff) < size, "with the place of the crash");
+	check(event && ((event->rip_addr - off) & 0xfff) < size, "with the place of the fault");
 }
 
 /* An enrolled process that executes something else is no longer one. */
@@ -249,6 +249,47 @@ static void test_tmpfs(void)
 	umount2(where, MNT_DETACH);
 }
 
+/* On overlays stat(2) may tell another device; the kernel's own key is right there too. */
+static void test_overlay(void)
+{
+	const char *text = "a file on an overlay is known by the kernel's key";
+	const struct halo_event *event;
+	char where[256], options[1024], path[300];
+	struct exe other;
+	pid_t pid;
+
+	snprintf(where, sizeof(where), "%s/overlay", dir);
+	mkdir(where, 0700);
+	if (mount("halo-test", where, "tmpfs", 0, NULL))
+		die("can't mount a tmpfs: %m");
+	for (const char *const *sub = (const char *[]){"up", "low", "work", "all", NULL}; *sub;
+	     sub++) {
+		snprintf(path, sizeof(path), "%s/%s", where, *sub);
+		mkdir(path, 0700);
+	}
+	snprintf(options, sizeof(options), "lowerdir=%s/low,upperdir=%s/up,workdir=%s/work", where,
+		 where, where);
+	if (mount("halo-test", path, "overlay", 0, options)) {
+		skip(text, "no overlay filesystem here");
+		umount2(where, MNT_DETACH);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/all/busy", where);
+	exe__copy(&other, busy, path);
+	pid = start(path, "spin", NULL);
+	event = fixture__wait(&f, HALO_EVENT_LOOK, pid, 0);
+	stop(pid);
+	if (event)
+		halo_kernel__know_key(f.k, &event->inode, EXE_ID);
+	pid = start(path, "spin", NULL);
+	check(event && fixture__wait(&f, HALO_EVENT_EXEC, pid, 0), "%s", text);
+	stop(pid);
+	exe__free(&other);
+	snprintf(path, sizeof(path), "%s/all", where);
+	umount2(path, MNT_DETACH);
+	umount2(where, MNT_DETACH);
+}
+
 int main(int argc, char **argv)
 {
 	char path[256];
@@ -265,13 +306,15 @@ int main(int argc, char **argv)
 	test_exec();
 	test_fork();
 	test_threads();
-	test_crash();
+	test_crash("crash");
+	test_crash("thread-crash");
 	test_exec_another();
 	test_look();
 	test_enroll_later();
 	test_rewritten();
 	test_filesystem("the disk", dir);
 	test_tmpfs();
+	test_overlay();
 
 	fixture__close(&f);
 	exe__free(&exe);

@@ -133,6 +133,7 @@ static int attach_process(struct halo_kernel *k, struct halo_err *err)
 	} always[] = {
 		{k->skel->progs.halo_exec, &k->skel->links.halo_exec},
 		{k->skel->progs.halo_fork, &k->skel->links.halo_fork},
+		{k->skel->progs.halo_signal, &k->skel->links.halo_signal},
 		{k->skel->progs.halo_exit, &k->skel->links.halo_exit},
 	};
 	int ret;
