@@ -13,6 +13,7 @@
 
 #define HOT_SHARE	 0.005
 #define SMALL		 200   /* instructions, before any optimization */
+#define DEPTH_MAX	 2     /* calls below hot code at which small functions still matter */
 #define INSTRUCTIONS_MAX 40000 /* of a section */
 #define RESTARTS_MAX	 64
 
@@ -27,7 +28,8 @@ struct builder {
 	const struct profile *profile;
 	enum request_fp fp;
 	struct section *section;
-	LLVMValueRef *fns; /* of the members */
+	LLVMValueRef *fns;   /* of the members */
+	unsigned int *depth; /* of the members: calls below the nearest hot one */
 	size_t capacity;
 	uint64_t instructions;
 	struct banned banned[RESTARTS_MAX];
@@ -77,11 +79,13 @@ static void clear(struct builder *b)
 	b->instructions = 0;
 }
 
-static int add(struct builder *b, uint32_t unit, LLVMValueRef fn, const struct facts *facts)
+static int add(struct builder *b, uint32_t unit, LLVMValueRef fn, const struct facts *facts,
+	       unsigned int depth)
 {
 	struct section *s = b->section;
 	struct member *m;
 	LLVMValueRef *fns;
+	unsigned int *list;
 
 	m = reallocarray(s->members, s->n_members + 1, sizeof(*m));
 	if (!m)
@@ -91,6 +95,11 @@ static int add(struct builder *b, uint32_t unit, LLVMValueRef fn, const struct f
 	if (!fns)
 		return -ENOMEM;
 	b->fns = fns;
+	list = reallocarray(b->depth, s->n_members + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	b->depth = list;
+	list[s->n_members] = depth;
 	m += s->n_members;
 	*m = (struct member){
 		.unit = unit,
@@ -115,11 +124,17 @@ static bool must_include(const struct halo_prepared *p, uint32_t unit, LLVMValue
 	       (row && (row->flags & HALO_FUNC_ABI_CHANGED)) || ir__has_attr(fn, "alwaysinline");
 }
 
-static bool is_worth_it(struct builder *b, const struct halo_func *row, const struct facts *facts)
+static bool is_hot(const struct builder *b, const struct halo_func *row)
+{
+	return profile__share(b->profile, row) >= HOT_SHARE;
+}
+
+static bool is_worth_it(const struct builder *b, const struct halo_func *row,
+			const struct facts *facts, unsigned int depth)
 {
 	if (b->instructions + facts->instructions > INSTRUCTIONS_MAX)
 		return false;
-	return facts->instructions <= SMALL || profile__share(b->profile, row) >= HOT_SHARE;
+	return is_hot(b, row) || (facts->instructions <= SMALL && depth <= DEPTH_MAX);
 }
 
 static int refused(struct builder *b, LLVMValueRef callee, const char *why)
@@ -137,7 +152,7 @@ static bool is_supplied(const char *name)
 }
 
 /* -ENOTSUP: the caller can't be in the section, because this call can't be made from it. */
-static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee)
+static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, unsigned int depth)
 {
 	bool must = must_include(b->units->p, unit, callee);
 	const struct halo_func *row;
@@ -158,10 +173,10 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee)
 	inspect__function(b->units->p, in, fn, b->fp, &facts);
 	if (!facts.usable)
 		return must ? refused(b, callee, facts.why) : 0;
-	if (!is_worth_it(b, row, &facts) &&
+	if (!is_worth_it(b, row, &facts, depth) &&
 	    (!must || b->instructions + facts.instructions > 2 * INSTRUCTIONS_MAX))
 		return must ? refused(b, callee, "it is too large") : 0;
-	return add(b, in, fn, &facts);
+	return add(b, in, fn, &facts, is_hot(b, row) ? 0 : depth);
 }
 
 static int consider_callees(struct builder *b, size_t i)
@@ -177,7 +192,7 @@ static int consider_callees(struct builder *b, size_t i)
 			callee = ir__callee(inst);
 			if (!callee || LLVMGetIntrinsicID(callee))
 				continue;
-			ret = consider_call(b, unit, callee);
+			ret = consider_call(b, unit, callee, b->depth[i] + 1);
 			if (ret)
 				return ret;
 		}
@@ -240,11 +255,12 @@ int section__build(struct units *units, const struct profile *profile, enum requ
 	}
 	do {
 		clear(&b);
-		ret = add(&b, root->unit, fn, &facts);
+		ret = add(&b, root->unit, fn, &facts, 0);
 		if (!ret)
 			ret = close_section(&b);
 	} while (ret == -EAGAIN);
 	free(b.fns);
+	free(b.depth);
 	if (ret)
 		section__free(out);
 	return ret;
