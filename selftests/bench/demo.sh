@@ -9,8 +9,8 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 APPS=$SELFTESTS_DIR/apps/app.sh
 FIGURES=$BUILD_DIR/demo.json
-SAMPLES=5	 # rates taken before and after
-SWITCH_LIMIT=60 # seconds until a program must have switched
+SAMPLES=3	# rates taken before and after
+SWITCH_LIMIT=45 # seconds that the daemon gets for a program
 
 say() {
 	printf '\n\033[1m%s\033[0m\n' "$*"

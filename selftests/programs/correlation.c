@@ -2,7 +2,7 @@
 /* Correlation coefficients between the columns of a table of measurements. */
 #include <math.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define ROWS 260
 #define COLS 240
@@ -47,22 +47,16 @@ void correlate(void)
 	}
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
-	struct program run;
+	double sum = 0;
 
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		double sum = 0;
-
-		for (int i = 0; i < ROWS; i++)
-			for (int j = 0; j < COLS; j++)
-				data[i][j] = (double)((i * j + (int)(run.round % 97)) % 251) + i;
-		normalize();
-		correlate();
-		for (int a = 0; a < COLS; a++)
-			sum += corr[a][(a * 13 + 5) % COLS];
-		program__add(&run, sum);
-	}
-	return program__end(&run);
+	for (int i = 0; i < ROWS; i++)
+		for (int j = 0; j < COLS; j++)
+			data[i][j] = (double)((i * j + (int)(round % 97)) % 251) + i;
+	normalize();
+	correlate();
+	for (int a = 0; a < COLS; a++)
+		sum += corr[a][(a * 13 + 5) % COLS];
+	return sum;
 }

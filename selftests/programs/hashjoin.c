@@ -2,7 +2,7 @@
 /* An equi-join of two tables: hash the smaller one, probe with the larger one, sum what matches. */
 #include <string.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define ORDERS	(1 << 13)
 #define ITEMS	(1 << 16)
@@ -50,23 +50,21 @@ uint64_t probe(void)
 	return sum;
 }
 
-int main(int argc, char **argv)
+void kernel__setup(void)
 {
-	struct program run;
-
-	program__begin(&run, argc, argv);
 	for (uint32_t i = 0; i < ORDERS; i++)
 		orders[i] = (struct order){.key = i * 7919 + 13, .discount = i % 50};
-	while (program__next(&run)) {
-		uint32_t seed = (uint32_t)run.round + 1;
+}
 
-		for (int i = 0; i < ITEMS; i++) {
-			seed = seed * 1664525u + 1013904223u;
-			items[i].order = (seed >> 16) % (2 * ORDERS) * 7919 + 13;
-			items[i].price = seed >> 20;
-		}
-		build();
-		program__add(&run, (double)probe());
+double kernel__round(uint64_t round)
+{
+	uint32_t seed = (uint32_t)round + 1;
+
+	for (int i = 0; i < ITEMS; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		items[i].order = (seed >> 16) % (2 * ORDERS) * 7919 + 13;
+		items[i].price = seed >> 20;
 	}
-	return program__end(&run);
+	build();
+	return (double)probe();
 }

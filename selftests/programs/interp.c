@@ -2,7 +2,7 @@
 /* An interpreter of a small stack machine; its program counts the steps of Collatz sequences. */
 #include <stddef.h>
 
-#include "program.h"
+#include "kernel.h"
 
 enum op {
 	OP_PUSH, /* operand */
@@ -123,18 +123,12 @@ void interpret(const struct instruction *code, int64_t *variables)
 	}
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
-	struct program run;
+	int64_t variables[VARIABLES] = {0};
 
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		int64_t variables[VARIABLES] = {0};
-
-		variables[VAR_N] = 1 + (int64_t)(run.round % 1000) * 100;
-		variables[VAR_LIMIT] = variables[VAR_N] + 400;
-		interpret(collatz, variables);
-		program__add(&run, (double)variables[VAR_STEPS]);
-	}
-	return program__end(&run);
+	variables[VAR_N] = 1 + (int64_t)(round % 1000) * 100;
+	variables[VAR_LIMIT] = variables[VAR_N] + 400;
+	interpret(collatz, variables);
+	return (double)variables[VAR_STEPS];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The matrix product straight from its definition. */
-#include "program.h"
+#include "kernel.h"
 
 #define N 256
 
@@ -16,24 +16,22 @@ void matmul(void)
 		}
 }
 
-int main(int argc, char **argv)
+void kernel__setup(void)
 {
-	struct program run;
-
-	program__begin(&run, argc, argv);
 	for (int i = 0; i < N; i++)
 		for (int j = 0; j < N; j++) {
 			a[i][j] = (i * 7 + j * 3) % 31 / 31.0;
 			b[i][j] = (i * 5 + j * 11) % 37 / 37.0;
 		}
-	while (program__next(&run)) {
-		double sum = 0;
+}
 
-		a[run.round % N][0] += 0.125;
-		matmul();
-		for (int i = 0; i < N; i++)
-			sum += c[i][(i * 17 + 3) % N];
-		program__add(&run, sum);
-	}
-	return program__end(&run);
+double kernel__round(uint64_t round)
+{
+	double sum = 0;
+
+	a[round % N][0] += 0.125;
+	matmul();
+	for (int i = 0; i < N; i++)
+		sum += c[i][(i * 17 + 3) % N];
+	return sum;
 }

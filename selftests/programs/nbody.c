@@ -2,7 +2,7 @@
 /* Five bodies under gravity, by symplectic Euler steps; the energy is the check. */
 #include <math.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define BODIES 5
 #define STEPS  20000
@@ -77,17 +77,17 @@ static void place(struct body *bodies)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	struct body bodies[BODIES];
-	struct program run;
+static struct body bodies[BODIES];
 
-	program__begin(&run, argc, argv);
+void kernel__setup(void)
+{
 	place(bodies);
-	while (program__next(&run)) {
-		for (int step = 0; step < STEPS; step++)
-			advance(bodies, 0.001);
-		program__add(&run, energy(bodies));
-	}
-	return program__end(&run);
+}
+
+double kernel__round(uint64_t round)
+{
+	(void)round;
+	for (int step = 0; step < STEPS; step++)
+		advance(bodies, 0.001);
+	return energy(bodies);
 }

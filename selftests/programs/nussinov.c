@@ -2,7 +2,7 @@
 /* Folding of an RNA sequence: the most base pairs that nest, by dynamic programming. */
 #include <string.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define N 700
 
@@ -38,19 +38,13 @@ void fold(void)
 		}
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
-	struct program run;
-
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		/* A tandem repeat: a motif of four bases over and over, with a mutation each round. */
-		for (int i = 0; i < N; i++)
-			bases[i] = (signed char)((i + run.round) % 4);
-		bases[run.round % N] ^= 1;
-		memset(best, 0, sizeof(best));
-		fold();
-		program__add(&run, best[0][N - 1]);
-	}
-	return program__end(&run);
+	/* A tandem repeat: a motif of four bases over and over, with a mutation each round. */
+	for (int i = 0; i < N; i++)
+		bases[i] = (signed char)((i + round) % 4);
+	bases[round % N] ^= 1;
+	memset(best, 0, sizeof(best));
+	fold();
+	return best[0][N - 1];
 }

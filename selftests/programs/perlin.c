@@ -2,7 +2,7 @@
 /* A landscape of gradient noise, octave upon octave, cut into terraces: one strip per round. */
 #include <math.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define WIDTH	256
 #define DEPTH	16
@@ -66,21 +66,15 @@ void noise_line(double *heights, double y)
 	}
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
 	static double heights[WIDTH];
-	struct program run;
+	double sum = 0;
 
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		double sum = 0;
-
-		for (int y = 0; y < DEPTH; y++) {
-			noise_line(heights, (double)(run.round % 4096) + y * 0.0625);
-			for (int i = 0; i < WIDTH; i++)
-				sum += heights[i];
-		}
-		program__add(&run, sum);
+	for (int y = 0; y < DEPTH; y++) {
+		noise_line(heights, (double)(round % 4096) + y * 0.0625);
+		for (int i = 0; i < WIDTH; i++)
+			sum += heights[i];
 	}
-	return program__end(&run);
+	return sum;
 }

@@ -3,7 +3,7 @@
  * A program whose hot spot moves: one kind of work for PHASE rounds, then the next. Phases are
  * counted in rounds, not in seconds, so the output is always the same.
  */
-#include "program.h"
+#include "kernel.h"
 
 #define PHASE 5000 /* rounds, a few seconds */
 
@@ -96,27 +96,18 @@ double median(uint32_t seed)
 	return values[COUNT / 2];
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
-	struct program run;
+	uint32_t seed = (uint32_t)round;
 
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		uint32_t seed = (uint32_t)run.round;
-
-		switch (run.round / PHASE % 4) {
-		case 0:
-			program__add(&run, escape(seed));
-			break;
-		case 1:
-			program__add(&run, check(seed));
-			break;
-		case 2:
-			program__add(&run, distance(seed));
-			break;
-		default:
-			program__add(&run, median(seed));
-		}
+	switch (round / PHASE % 4) {
+	case 0:
+		return escape(seed);
+	case 1:
+		return check(seed);
+	case 2:
+		return distance(seed);
+	default:
+		return median(seed);
 	}
-	return program__end(&run);
 }

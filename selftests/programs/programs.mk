@@ -8,7 +8,7 @@
 # Not part of "all": most people need none of them. "make programs" builds them all.
 
 PROGRAMS_DIR := $(BUILD)/programs
-PROGRAM_SRC := $(filter-out selftests/programs/program.c,$(wildcard selftests/programs/*.c))
+PROGRAM_SRC := $(filter-out %/main.c %/program.c,$(wildcard selftests/programs/*.c))
 PROGRAM_NAMES := $(sort $(PROGRAM_SRC:selftests/programs/%.c=%) \
 		   $(patsubst selftests/programs/%.cpp,%,$(wildcard selftests/programs/*.cpp)))
 
@@ -30,22 +30,24 @@ PROGRAM_DEPS_halo := $(PREPARE_ALL)
 
 # $(1): plain, native or halo.
 define program_rules
-$(PROGRAMS_DIR)/$(1)/obj/%.o: selftests/programs/%.c selftests/programs/program.h \
+$(PROGRAMS_DIR)/$(1)/obj/%.o: selftests/programs/%.c $(wildcard selftests/programs/*.h) \
 			      $$(PROGRAM_DEPS_$(1))
 	$$(call msg,CC,$$@)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(PROGRAM_CC_$(1)) $$(PROGRAM_CPPFLAGS) $$(PROGRAM_FLAGS_$(1)) -c $$< -o $$@
 
-$(PROGRAMS_DIR)/$(1)/obj/%.o: selftests/programs/%.cpp selftests/programs/program.h \
+$(PROGRAMS_DIR)/$(1)/obj/%.o: selftests/programs/%.cpp $(wildcard selftests/programs/*.h) \
 			      $$(PROGRAM_DEPS_$(1))
 	$$(call msg,CXX,$$@)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(PROGRAM_CXX_$(1)) -std=c++17 $$(PROGRAM_CPPFLAGS) $$(PROGRAM_FLAGS_$(1)) -c $$< -o $$@
 
-$(PROGRAMS_DIR)/$(1)/%: $(PROGRAMS_DIR)/$(1)/obj/%.o $(PROGRAMS_DIR)/$(1)/obj/program.o
+$(PROGRAMS_DIR)/$(1)/%: $(PROGRAMS_DIR)/$(1)/obj/%.o $(PROGRAMS_DIR)/$(1)/obj/program.o \
+		       $(PROGRAMS_DIR)/$(1)/obj/main.o
 	$$(call msg,LINK,$$@)
 	$$(Q)$$(if $$(wildcard selftests/programs/$$*.cpp),$$(PROGRAM_CXX_$(1)),$$(PROGRAM_CC_$(1))) \
-		$$(PROGRAM_FLAGS_$(1)) $$^ $$(PROGRAM_LIBS) -o $$@
+		$$(PROGRAM_FLAGS_$(1)) $$(filter-out $$(if $$(filter inmain,$$*),%/main.o),$$^) \
+		$$(PROGRAM_LIBS) -o $$@
 endef
 $(foreach way,plain native halo,$(eval $(call program_rules,$(way))))
 

@@ -2,7 +2,7 @@
 /* The spectral norm of the infinite matrix 1, 1/2, 1/3, 1/4, …, by the power method. */
 #include <math.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define N 240
 
@@ -33,28 +33,22 @@ void multiply_transposed(const double *v, double *out)
 	}
 }
 
-int main(int argc, char **argv)
+double kernel__round(uint64_t round)
 {
 	static double u[N], v[N], middle[N];
-	struct program run;
+	double uv = 0, vv = 0;
 
-	program__begin(&run, argc, argv);
-	while (program__next(&run)) {
-		double uv = 0, vv = 0;
-
-		for (int i = 0; i < N; i++)
-			u[i] = 1 + (double)(run.round % 16) * i / N;
-		for (int step = 0; step < 4; step++) {
-			multiply(u, middle);
-			multiply_transposed(middle, v);
-			multiply(v, middle);
-			multiply_transposed(middle, u);
-		}
-		for (int i = 0; i < N; i++) {
-			uv += u[i] * v[i];
-			vv += v[i] * v[i];
-		}
-		program__add(&run, sqrt(uv / vv));
+	for (int i = 0; i < N; i++)
+		u[i] = 1 + (double)(round % 16) * i / N;
+	for (int step = 0; step < 4; step++) {
+		multiply(u, middle);
+		multiply_transposed(middle, v);
+		multiply(v, middle);
+		multiply_transposed(middle, u);
 	}
-	return program__end(&run);
+	for (int i = 0; i < N; i++) {
+		uv += u[i] * v[i];
+		vv += v[i] * v[i];
+	}
+	return sqrt(uv / vv);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define LEVELS	 4
 #define CHILDREN 6
@@ -126,31 +126,28 @@ double shade(struct vec origin, struct vec ray)
 	return shadow.sphere ? 0.1 : 0.1 + 0.9 * cosine;
 }
 
-int main(int argc, char **argv)
+void kernel__setup(void)
 {
-	struct program run;
-
-	program__begin(&run, argc, argv);
 	spheres[0].radius = 1;
 	n_spheres = 1;
 	grow(0, 0);
-	while (program__next(&run)) {
-		double angle = (double)(run.round % 360) * 0.0174532925;
-		struct vec eye = {6 * sin(angle), 2, -6 * cos(angle)};
-		struct vec ahead = unit(scale(eye, -1));
-		struct vec right = unit((struct vec){ahead.z, 0, -ahead.x});
-		struct vec up = {ahead.y * right.z, ahead.z * right.x - ahead.x * right.z,
-				 -ahead.y * right.x};
-		double sum = 0;
+}
 
-		for (int y = 0; y < SIZE; y++)
-			for (int x = 0; x < SIZE; x++) {
-				struct vec ray = add(ahead, scale(right, (double)x / SIZE - 0.5));
+double kernel__round(uint64_t round)
+{
+	double angle = (double)(round % 360) * 0.0174532925;
+	struct vec eye = {6 * sin(angle), 2, -6 * cos(angle)};
+	struct vec ahead = unit(scale(eye, -1));
+	struct vec right = unit((struct vec){ahead.z, 0, -ahead.x});
+	struct vec up = {ahead.y * right.z, ahead.z * right.x - ahead.x * right.z,
+			 -ahead.y * right.x};
+	double sum = 0;
 
-				sum += shade(eye,
-					     unit(add(ray, scale(up, (double)y / SIZE - 0.5))));
-			}
-		program__add(&run, sum);
-	}
-	return program__end(&run);
+	for (int y = 0; y < SIZE; y++)
+		for (int x = 0; x < SIZE; x++) {
+			struct vec ray = add(ahead, scale(right, (double)x / SIZE - 0.5));
+
+			sum += shade(eye, unit(add(ray, scale(up, (double)y / SIZE - 0.5))));
+		}
+	return sum;
 }

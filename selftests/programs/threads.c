@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Threads that share one hot function: each round is a picture of a Julia set, row by row. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "program.h"
+#include "kernel.h"
 
 #define THREADS 4
 #define WIDTH	128
@@ -83,22 +84,20 @@ static void stop(void)
 	}
 }
 
-int main(int argc, char **argv)
+void kernel__setup(void)
 {
-	struct program run;
-
-	program__begin(&run, argc, argv);
 	start();
-	while (program__next(&run)) {
-		double sum = 0;
+	atexit(stop);
+}
 
-		parameter = 0.1 + (double)(run.round % 64) / 1024;
-		pthread_barrier_wait(&barrier);
-		pthread_barrier_wait(&barrier);
-		for (int i = 0; i < THREADS; i++)
-			sum += (double)workers[i].steps;
-		program__add(&run, sum);
-	}
-	stop();
-	return program__end(&run);
+double kernel__round(uint64_t round)
+{
+	double sum = 0;
+
+	parameter = 0.1 + (double)(round % 64) / 1024;
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < THREADS; i++)
+		sum += (double)workers[i].steps;
+	return sum;
 }

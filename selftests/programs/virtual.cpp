@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "program.h"
+#include "kernel.h"
 
 namespace
 {
@@ -120,27 +120,26 @@ int64_t evaluate(const std::vector<NodePtr> &trees, const std::vector<int64_t> &
 	return sum;
 }
 
-int main(int argc, char **argv)
-{
-	struct program run;
-	std::vector<NodePtr> trees;
-	std::vector<int64_t> inputs(INPUTS);
-	uint32_t seed = 7;
+static std::vector<NodePtr> trees;
+static std::vector<int64_t> inputs(INPUTS);
+static uint32_t seed = 7;
 
-	program__begin(&run, argc, argv);
+void kernel__setup(void)
+{
 	for (int i = 0; i < 24; i++)
 		trees.push_back(grow(6, seed));
-	while (program__next(&run)) {
-		int64_t sum = 0;
+}
 
-		for (int i = 0; i < 100; i++) {
-			for (int64_t &input : inputs) {
-				seed = seed * 1664525u + 1013904223u;
-				input = seed >> 16;
-			}
-			sum += evaluate(trees, inputs);
+double kernel__round(uint64_t)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < 100; i++) {
+		for (int64_t &input : inputs) {
+			seed = seed * 1664525u + 1013904223u;
+			input = seed >> 16;
 		}
-		program__add(&run, static_cast<double>(sum));
+		sum += evaluate(trees, inputs);
 	}
-	return program__end(&run);
+	return static_cast<double>(sum);
 }
