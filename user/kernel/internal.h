@@ -57,7 +57,7 @@ enum halo_perf_kind {
 int halo_perf__open(enum halo_perf_kind kind, int cpu, unsigned int rate_hz);
 /* What an error of halo_perf__open() means, in words. */
 const char *halo_perf__strerror(int err);
-/* Bit per online CPU in *mask (caller frees), *n CPUs. */
+/* One flag per possible CPU in *mask (caller frees), *n of them: is it online? */
 int halo_perf__online(bool **mask, int *n);
 
 /*
