@@ -68,6 +68,7 @@ int target__parse(const char *arg, struct target *target, struct halo_err *err)
 	}
 	if (is_number(arg)) {
 		halo_err__set(err, -ESRCH, "there is no process %s", arg);
+		halo_err__remedy(err, "give the number of a running process, or a path");
 		return -ESRCH;
 	}
 	halo_err__set(err, -ENOENT, "'%s' is neither a file nor a process nor a build-id", arg);

@@ -198,8 +198,11 @@ static int check_header(struct halo_prepared *p, Elf *elf, struct halo_err *err)
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    eh.e_machine != EM_X86_64)
-		return halo_err__set(err, -ENOEXEC, "not an x86-64 ELF file");
+	    eh.e_machine != EM_X86_64) {
+		halo_err__set(err, -ENOEXEC, "not an x86-64 ELF file");
+		halo_err__remedy(err, "name the program itself, not a script that starts it");
+		return -ENOEXEC;
+	}
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
 		return halo_err__set(err, -ENOEXEC, "neither an executable nor a shared library");
 	p->pic = eh.e_type == ET_DYN;
