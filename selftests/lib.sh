@@ -172,6 +172,7 @@ with_daemon() {
 }
 
 stop_daemon() {
+	[ -n "$DAEMON_PID" ] || return 0
 	halo stop >/dev/null 2>&1 || true
 	wait_for 10 process_ended "$DAEMON_PID" || kill -KILL "$DAEMON_PID"
 	DAEMON_PID=
