@@ -29,6 +29,15 @@ static int get_u64(json_object *val, uint64_t *out)
 	return 0;
 }
 
+/* Those below the program, as images have them, are negative. */
+static int get_address(json_object *val, uint64_t *out)
+{
+	if (!json_object_is_type(val, json_type_int))
+		return -EINVAL;
+	*out = (uint64_t)json_object_get_int64(val);
+	return 0;
+}
+
 /* -ENOENT when @obj has no such member. */
 static int member(json_object *obj, const char *key, enum json_type type, json_object **out)
 {
@@ -40,7 +49,7 @@ static int member(json_object *obj, const char *key, enum json_type type, json_o
 static int parse_sample(json_object *val, struct request_sample *out)
 {
 	if (!json_object_is_type(val, json_type_array) || json_object_array_length(val) != 2 ||
-	    get_u64(json_object_array_get_idx(val, 0), &out->addr) ||
+	    get_address(json_object_array_get_idx(val, 0), &out->addr) ||
 	    get_u64(json_object_array_get_idx(val, 1), &out->count) || out->count > UINT32_MAX)
 		return -EINVAL;
 	return 0;
@@ -84,7 +93,7 @@ static int parse_context(json_object *val, struct request_context *out)
 	if (!out->frames)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		if (get_u64(json_object_array_get_idx(frames, i), &out->frames[i]))
+		if (get_address(json_object_array_get_idx(frames, i), &out->frames[i]))
 			return -EINVAL;
 	out->n_frames = n;
 	return 0;

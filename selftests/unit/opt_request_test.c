@@ -32,7 +32,7 @@ static void whole_request(void **state)
 
 	(void)state;
 	assert_int_equal(parse("{\"job\":\"root\",\"root\":{\"function\":\"f\",\"unit\":2},"
-			       "\"samples\":[[4096,7],[8192,1]],"
+			       "\"samples\":[[4096,7],[-8192,1]],"
 			       "\"contexts\":[{\"frames\":[1,2,3],\"count\":5}],"
 			       "\"skip\":[{\"function\":\"g\",\"unit\":0,\"reason\":\"slow\"}],"
 			       "\"config\":" CONFIG "," REST,
@@ -44,6 +44,7 @@ static void whole_request(void **state)
 	assert_int_equal(req.n_samples, 2);
 	assert_int_equal(req.samples[0].addr, 4096);
 	assert_int_equal(req.samples[0].count, 7);
+	assert_true(req.samples[1].addr == (uint64_t)-8192);
 	assert_int_equal(req.n_contexts, 1);
 	assert_int_equal(req.contexts[0].n_frames, 3);
 	assert_int_equal(req.contexts[0].frames[2], 3);
@@ -67,7 +68,7 @@ static void wrong_requests(void **state)
 		"{\"job\":\"root\",\"samples\":[]}",
 		"{\"job\":\"optimize\"}",
 		"{\"job\":\"optimize\",\"samples\":[[1]],\"config\":" CONFIG "," REST,
-		"{\"job\":\"optimize\",\"samples\":[[-1,2]],\"config\":" CONFIG "," REST,
+		"{\"job\":\"optimize\",\"samples\":[[1,-2]],\"config\":" CONFIG "," REST,
 		"{\"job\":\"optimize\",\"samples\":[[1,\"2\"]],\"config\":" CONFIG "," REST,
 		"{\"job\":\"optimize\",\"samples\":[],\"contexts\":[{\"frames\":[1]}],"
 		"\"config\":" CONFIG "," REST,
