@@ -238,7 +238,8 @@ static void on_error(struct halo_program *p, const struct halo_answer *answer)
 	halo_tuning__fail(p, s, text);
 }
 
-static void on_code(struct halo_program *p, const struct halo_answer *answer, int dir_fd)
+static void on_code(struct halo_program *p, const struct halo_answer *answer,
+		    const struct halo_job_end *end)
 {
 	struct halo_tuning *s = p->current;
 	struct halo_err err = {0};
@@ -262,17 +263,18 @@ static void on_code(struct halo_program *p, const struct halo_answer *answer, in
 		advance(p, s);
 		return;
 	}
-	if (halo_tuning__install(p, s, answer, config, dir_fd, &err)) {
+	if (halo_tuning__install(p, s, answer, config, end->dir_fd, &err)) {
 		halo_tuning__fail(p, s, err.what);
 		return;
 	}
 	s->next_config++;
-	halo_program__note(p, "%s: compiled %s, %llu bytes", s->root->name, s->trial->name,
-			   (unsigned long long)s->trial->code_size);
+	halo_program__note(p, "%s: compiled %s in %.2f s, %llu bytes", s->root->name,
+			   s->trial->name, end->seconds, (unsigned long long)s->trial->code_size);
 	start_audit(p, s);
 }
 
-static void on_answer(struct halo_program *p, struct halo_answer *answer, int dir_fd)
+static void on_answer(struct halo_program *p, struct halo_answer *answer,
+		      const struct halo_job_end *end)
 {
 	if (answer->considered && !p->current) {
 		json_object_put(p->considered);
@@ -280,7 +282,7 @@ static void on_answer(struct halo_program *p, struct halo_answer *answer, int di
 	}
 	switch (answer->status) {
 	case HALO_ANSWER_OK:
-		on_code(p, answer, dir_fd);
+		on_code(p, answer, end);
 		break;
 	case HALO_ANSWER_NONE:
 		on_none(p, answer);
@@ -304,7 +306,7 @@ static void on_job_end(void *ctx, const struct halo_job_end *end)
 				    p->job_room, &answer, &err))
 		blame(p, err.what);
 	else
-		on_answer(p, &answer, end->dir_fd);
+		on_answer(p, &answer, end);
 	halo_answer__free(&answer);
 }
 

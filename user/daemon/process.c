@@ -232,7 +232,7 @@ static void try_later(struct halo_process *proc, const struct halo_err *err)
 		snprintf(proc->reason, sizeof(proc->reason),
 			 "an earlier daemon attached it: it keeps what it runs until it is "
 			 "started anew");
-	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED || err->code == -EALREADY) {
+	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED) {
 		char reason[sizeof(proc->reason)];
 
 		memcpy(reason, proc->reason, sizeof(reason));
