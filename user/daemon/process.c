@@ -117,8 +117,7 @@ void halo_process__refused(struct halo_process *proc, const char *reason)
 {
 	proc->final = true;
 	snprintf(proc->reason, sizeof(proc->reason), "%s", reason);
-	halo_program__note(proc->program, "process %d runs the original code: %s", proc->pid,
-			   reason);
+	halo_program__note(proc->program, "process %d is not attached: %s", proc->pid, reason);
 }
 
 /* The kernel side has the exact start time if it saw the exec; a scan knows it in 10 ms steps. */

@@ -107,6 +107,9 @@ static void on_verdict(struct halo_program *p, struct halo_tuning *s, struct hal
 		reject(p, s, result);
 	s->trial = NULL;
 	settle_everywhere(p, s);
+	/* No other variant would be entered either. */
+	if (result->verdict == HALO_AUDIT_NO_ENTRIES)
+		halo_tuning__finish(p, s);
 	halo_decide__next(p, s);
 }
 
