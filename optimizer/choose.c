@@ -95,9 +95,17 @@ static int try_root(struct chooser *c, const struct halo_func *fn)
 		note_func(c, fn, "not eligible", why);
 		return -ENOENT;
 	}
-	if (!ret)
-		c->choice->root = fn;
-	return ret;
+	if (ret)
+		return ret;
+	/* Its own calls enter shipped code by the slot and are counted there, but not in an image. */
+	if (c->choice->section.recursive && !c->req->has_root) {
+		section__free(&c->choice->section);
+		note_func(c, fn, "not eligible",
+			  "recursive: entries of two versions can't be compared");
+		return -EAGAIN;
+	}
+	c->choice->root = fn;
+	return 0;
 }
 
 static bool holds(const struct section *section, const struct halo_func *fn)

@@ -165,8 +165,10 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 			       ? refused(b, callee, "there is no bitcode for it")
 			       : 0;
 	}
-	if (is_member(b, fn))
+	if (is_member(b, fn)) {
+		b->section->recursive |= fn == b->fns[0];
 		return 0;
+	}
 	if (is_banned(b, fn))
 		return must ? refused(b, callee, "what it needs is missing") : 0;
 	row = resolve__func(b->units->p, in, fn);

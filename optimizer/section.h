@@ -21,6 +21,7 @@ struct member {
 struct section {
 	struct member *members; /* the root first */
 	size_t n_members;
+	bool recursive; /* a member calls the root, which an image binds directly */
 };
 
 /*

@@ -52,12 +52,21 @@ optimize() {
 	"$HALO_OPT" 3<"$1" 4<"$2" 2>>"$WORK/log"
 }
 
+# job_of FUNCTION: one that calls itself is nothing that halo-opt chooses on its own.
+job_of() {
+	if [ "$1" = recursion ]; then
+		jq -c '.job = "root" | .root = {function: "recursion", unit: 0}'
+	else
+		cat
+	fi
+}
+
 # optimize_case EXE FUNCTION PLACE CONFIG FP: the answer is in FOLDER/answer
 FOLDER=
 optimize_case() {
 	FOLDER=$WORK/jobs/$(basename "$1")-$2-$4-$5
 	mkdir -p "$FOLDER"
-	request "$@" | optimize "$1" "$FOLDER" >"$FOLDER/answer" || echo '{"status": "crash"}' >"$FOLDER/answer"
+	request "$@" | job_of "$2" | optimize "$1" "$FOLDER" >"$FOLDER/answer" || echo '{"status": "crash"}' >"$FOLDER/answer"
 }
 
 answer() {
@@ -107,7 +116,7 @@ build fixed -O2 -no-pie -fno-pie
 build unoptimized -O0
 
 # The reference is a build without halo-cc.
-clang-19 -O2 -D_GNU_SOURCE -Wno-psabi "$SOURCES"/*.c -lm -o "$WORK/reference"
+clang-19 -O2 -D_GNU_SOURCE -Wno-psabi "$SOURCES"/{cases,other,main}.c -lm -o "$WORK/reference"
 "$WORK/reference" >"$WORK/expected"
 tap_is "a prepared program computes what a plain one does" "$(cat "$WORK/expected")" "$("$WORK/pie")"
 
@@ -145,6 +154,31 @@ sum=$(sha256sum <"$FOLDER/object.o" | cut -d' ' -f1)
 optimize_case "$WORK/pie" strings "$place" host exact
 tap_is "the same job gives the same hash" "$first" "$(answer .hash)"
 tap_is "which is the object's" "$sum" "$first"
+
+# Versions are compared by cost per entry, and a call to itself is an entry in shipped code alone.
+# climbs FUNCTION ROOT
+climbs() {
+	FOLDER=$WORK/jobs/recursive-$1
+	mkdir -p "$FOLDER"
+	request "$WORK/recursive" "$1" "$place" host exact | optimize "$WORK/recursive" "$FOLDER" >"$FOLDER/answer"
+	tap_is "$1 calls itself: the root is $2" "$2" "$(answer .root.function)"
+	tap_is "$1: the image holds it" "$1" "$(answer ".functions[] | select(.function == \"$1\") | .function")"
+	tap_like "$1: said why" 'recursive: entries' \
+		"$(answer ".considered[] | select(.function == \"$1\") | .reason")"
+}
+"$HALO_CC" -O2 "$SOURCES/recursive.c" -o "$WORK/recursive"
+climbs fib many_fibs
+climbs is_even many_parities
+climbs quick_sort many_sorts
+FOLDER=$WORK/jobs/depth
+mkdir -p "$FOLDER"
+request "$WORK/recursive" depth "$place" host exact | optimize "$WORK/recursive" "$FOLDER" >"$FOLDER/answer"
+tap_is "depth calls itself, and only main calls it: none" none "$(answer .status)"
+tap_like "depth: said why" 'recursive: entries' "$(answer '.considered[] | select(.function == "depth") | .reason')"
+request "$WORK/recursive" depth "$place" host exact |
+	jq -c '.job = "root" | .root = {function: "depth", unit: 0}' |
+	optimize "$WORK/recursive" "$FOLDER" >"$FOLDER/answer"
+tap_is "depth, asked for: it has an image" depth "$(answer .root.function)"
 
 # Wrong requests.
 ask() {
