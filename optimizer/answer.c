@@ -66,15 +66,6 @@ static void put_considered(json_object *obj, const struct choice *choice)
 	put(obj, "considered", list);
 }
 
-json_object *answer__none(const struct choice *choice, const char *reason)
-{
-	json_object *obj = with_status("none");
-
-	put_text(obj, "reason", reason);
-	put_considered(obj, choice);
-	return obj;
-}
-
 static void put_root(json_object *obj, const struct halo_func *root)
 {
 	json_object *out = json_object_new_object();
@@ -84,6 +75,17 @@ static void put_root(json_object *obj, const struct halo_func *root)
 	put_number(out, "vaddr", (int64_t)root->addr);
 	put_number(out, "slot", (int64_t)root->slot);
 	put(obj, "root", out);
+}
+
+json_object *answer__none(const struct choice *choice, const char *reason)
+{
+	json_object *obj = with_status("none");
+
+	put_text(obj, "reason", reason);
+	if (choice->root)
+		put_root(obj, choice->root);
+	put_considered(obj, choice);
+	return obj;
 }
 
 /* The member that a symbol of the image is, or was split off from ("name.cold.1"); or NULL. */

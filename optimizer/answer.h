@@ -14,7 +14,7 @@ struct answer_times {
 
 json_object *answer__error(const struct halo_err *err);
 
-/* Nothing worth optimizing; @choice may be NULL. */
+/* Nothing worth optimizing, or, where a root was chosen, no variant of it to be had. */
 json_object *answer__none(const struct choice *choice, const char *reason);
 
 json_object *answer__ok(const struct choice *choice, const struct image *image,

@@ -135,6 +135,13 @@ static void test_none_and_error(void **state)
 	assert_int_equal(a.status, HALO_ANSWER_NONE);
 	/* No byte that a terminal would act on. */
 	assert_string_equal(a.reason, "a [2Jb");
+	assert_null(a.root);
+	halo_answer__free(&a);
+	assert_int_equal(parse("{\"status\": \"none\", \"reason\": \"r\", \"root\":"
+			       " {\"function\": \"noise\", \"unit\": 0}}",
+			       &a, NULL),
+			 0);
+	assert_string_equal(a.root->name, "noise");
 	halo_answer__free(&a);
 	assert_int_equal(parse("{\"status\": \"error\", \"error\": {\"code\": \"ENOENT\","
 			       " \"errno\": 2, \"what\": \"w\", \"cause\": \"c\"}}",

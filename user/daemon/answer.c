@@ -176,11 +176,21 @@ static int parse_ok(json_object *obj, const struct halo_prepared *p, int64_t pla
 	return 0;
 }
 
+/* What an answer without code is about; NULL where it names none. */
+static const struct halo_func *optional_root(json_object *obj, const struct halo_prepared *p)
+{
+	json_object *root;
+
+	if (!json_object_object_get_ex(obj, "root", &root) ||
+	    !json_object_is_type(root, json_type_object))
+		return NULL;
+	return find_func(p, root);
+}
+
 static int parse_error(json_object *obj, const struct halo_prepared *p, struct halo_answer *out,
 		       struct halo_err *err)
 {
 	struct halo_err raw;
-	json_object *root;
 
 	if (!halo_err__from_json(&raw, obj))
 		return bad(err, "status error without an error");
@@ -188,9 +198,7 @@ static int parse_error(json_object *obj, const struct halo_prepared *p, struct h
 	copy_text(out->error.what, sizeof(out->error.what), raw.what);
 	copy_text(out->error.cause, sizeof(out->error.cause), raw.cause);
 	copy_text(out->error.remedy, sizeof(out->error.remedy), raw.remedy);
-	if (json_object_object_get_ex(obj, "root", &root) &&
-	    json_object_is_type(root, json_type_object))
-		out->root = find_func(p, root);
+	out->root = optional_root(obj, p);
 	return 0;
 }
 
@@ -210,6 +218,7 @@ static int parse_object(json_object *obj, const struct halo_prepared *p, int64_t
 		return parse_ok(obj, p, place, room, out, err);
 	if (!strcmp(status, "none")) {
 		out->status = HALO_ANSWER_NONE;
+		out->root = optional_root(obj, p);
 		copy_text(out->reason, sizeof(out->reason), reason ? reason : "no reason given");
 		return 0;
 	}

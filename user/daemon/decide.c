@@ -206,8 +206,16 @@ static void blame(struct halo_program *p, const char *reason)
 
 static void on_none(struct halo_program *p, const struct halo_answer *answer)
 {
+	struct halo_tuning *s = NULL;
+
 	if (!p->current) {
-		settle(p, answer->reason);
+		/* A root that can't be had leaves the others to be tried. */
+		if (answer->root && answer->root->slot)
+			s = halo_tuning__get(p, answer->root);
+		if (s && !s->handled)
+			halo_tuning__fail(p, s, answer->reason);
+		else
+			settle(p, answer->reason);
 		return;
 	}
 	halo_program__note(p, "%s: nothing to try with %s: %s", p->current->root->name,
