@@ -7,6 +7,7 @@
 #include "../lib/util.h"
 #include "attach_server.h"
 #include "identity.h"
+#include "offer.h"
 #include "process.h"
 #include "program.h"
 #include "socket.h"
@@ -67,28 +68,6 @@ static void peer__free(struct peer *peer)
 	free(peer);
 }
 
-static int send_offer(int fd, const struct halo_offer *offer, const int fds[HALO_MAP_COUNT])
-{
-	union {
-		char buf[CMSG_SPACE(HALO_MAP_COUNT * sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec iov = {.iov_base = (void *)offer, .iov_len = sizeof(*offer)};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(HALO_MAP_COUNT * sizeof(int));
-	memcpy(CMSG_DATA(cmsg), fds, HALO_MAP_COUNT * sizeof(int));
-	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
 static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err *err)
 {
 	int fds[HALO_MAP_COUNT] = {-1, -1, -1};
@@ -106,7 +85,7 @@ static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err
 		return halo_err__set(err, ret, "telling the kernel side: %s", strerror(-ret));
 	ret = halo_family__offer(peer->group->family, p->arena, &offer, fds, err);
 	if (!ret) {
-		ret = send_offer(peer->fd, &offer, fds);
+		ret = halo_offer__send(peer->fd, &offer, fds);
 		if (ret)
 			halo_err__set(err, ret, "sending the offer: %s", strerror(-ret));
 	}
@@ -143,23 +122,6 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 	return true;
 }
 
-/* A process that some mapping failed in keeps the original code; the slots it may have say so too. */
-static const char *failure(const struct halo_done *done, char *buf, size_t size)
-{
-	static const char *const name[] = {"slots", "arena", "counters"};
-
-	for (size_t i = 0; i < HALO_MAP_COUNT; i++) {
-		if (!done->error[i])
-			continue;
-		snprintf(buf, size, "its stub could not map the %s: %s", name[i],
-			 strerror(done->error[i] < 0 && done->error[i] > -4096
-					  ? -(int)done->error[i]
-					  : EPROTO));
-		return buf;
-	}
-	return NULL;
-}
-
 static void on_done(struct peer *peer, const void *msg, ssize_t len)
 {
 	struct halo_program *p = program_of(peer);
@@ -174,7 +136,7 @@ static void on_done(struct peer *peer, const void *msg, ssize_t len)
 	memcpy(&done, msg, sizeof(done));
 	if (done.magic != HALO_ATTACH_MAGIC)
 		return;
-	reason = failure(&done, buf, sizeof(buf));
+	reason = halo_done__failure(&done, buf, sizeof(buf));
 	proc = halo_process__find(p, peer->pid);
 	if (reason && proc)
 		halo_process__refused(proc, reason);

@@ -15,6 +15,7 @@
 #include "attach.h"
 #include "config.h"
 #include "daemon.h"
+#include "job.h"
 #include "journal.h"
 #include "loop.h"
 #include "profile.h"
@@ -25,7 +26,6 @@
 #define HALO_MAX_VARIANTS 64  /* per program: images in its arena */
 #define HALO_SEEN_MAX	  256 /* executables whose build-id is remembered */
 
-struct halo_job;
 struct halo_trial;
 struct halo_control;
 struct halo_attach_server;
@@ -169,12 +169,8 @@ struct halo_daemon {
 	 * wait here for the program to be enrolled again.
 	 */
 	TAILQ_HEAD(, halo_program) retired;
-	unsigned int n_jobs; /* workers running now */
-	uint64_t next_job;
+	struct halo_workers workers;
 	uint32_t next_family;
-	int opt_fd; /* the worker's executable */
-	uid_t worker_uid;
-	gid_t worker_gid;
 
 	struct halo_known *known; /* by exe_id - 1 */
 	uint32_t n_known;

@@ -25,6 +25,7 @@
 
 #define LOCK_FILE HALO_RUN_DIR "/lock"
 #define STORE_DIR HALO_RUN_DIR "/shm"
+#define JOBS_DIR  HALO_RUN_DIR "/jobs"
 
 static void on_event(void *ctx, const struct halo_event *event)
 {
@@ -136,18 +137,19 @@ static int daemon__start(struct halo_daemon *d, struct halo_err *err)
 	int ret;
 
 	d->started_ns = halo_loop__now();
-	halo_privileges__worker(&d->worker_uid, &d->worker_gid);
+	halo_privileges__worker(&d->workers.uid, &d->workers.gid);
 	ret = halo_configs__read(d->opts->knobs_dir, &d->configs, err);
 	if (!ret)
-		ret = halo_worker__open(d->opts->opt_path, &d->opt_fd, err);
+		ret = halo_worker__open(d->opts->opt_path, &d->workers.opt_fd, err);
 	if (!ret)
-		ret = halo_job__prepare_dir(err);
+		ret = halo_job__prepare_dir(JOBS_DIR, err);
 	if (!ret)
 		ret = halo_store__open(STORE_DIR, &d->store, err);
 	if (!ret)
 		ret = halo_loop__new(&d->loop)
 			      ? halo_err__set(err, -errno, "epoll: %s", strerror(errno))
 			      : 0;
+	d->workers.loop = d->loop;
 	if (!ret)
 		ret = open_signals(d, err);
 	if (!ret)
@@ -197,7 +199,7 @@ static void daemon__stop(struct halo_daemon *d)
 	halo_loop__free(d->loop);
 	halo_configs__free(&d->configs);
 	zclose(&d->signal_fd);
-	zclose(&d->opt_fd);
+	zclose(&d->workers.opt_fd);
 	free(d->known);
 }
 
@@ -230,7 +232,8 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 		return ret;
 	}
 	d->opts = opts;
-	d->opt_fd = d->signal_fd = -1;
+	d->workers.dir = JOBS_DIR;
+	d->workers.opt_fd = d->signal_fd = -1;
 	TAILQ_INIT(&d->programs);
 	TAILQ_INIT(&d->retired);
 	ret = daemon__start(d, err);

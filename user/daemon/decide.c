@@ -79,7 +79,7 @@ static void start_job(struct halo_program *p, struct halo_tuning *s)
 	json_object *request;
 	int ret;
 
-	if (d->n_jobs >= MAX_JOBS)
+	if (d->workers.running >= MAX_JOBS)
 		return;
 	if (used > HALO_ARENA_SIZE - SPARE_ROOM - MIN_ROOM) {
 		if (s)
@@ -97,7 +97,7 @@ static void start_job(struct halo_program *p, struct halo_tuning *s)
 	if (exe_fd < 0)
 		ret = halo_err__set(&err, -errno, "copying the executable: %s", strerror(errno));
 	else
-		ret = halo_job__start(d, request, exe_fd, on_job_end, p, &p->job, &err);
+		ret = halo_job__start(&d->workers, request, exe_fd, on_job_end, p, &p->job, &err);
 	json_object_put(request);
 	/* So that the next look at CPU times tells who was busy meanwhile. */
 	halo_process__busiest(p);

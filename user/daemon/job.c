@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +13,18 @@
 
 #include "../lib/util.h"
 #include "answer.h"
-#include "core.h"
 #include "job.h"
+#include "loop.h"
 #include "worker.h"
 
 #define LOG_TAG "job"
 #include "../lib/log.h"
 
-#define JOBS_DIR   HALO_RUN_DIR "/jobs"
 #define WALL_LIMIT (60 * HALO_SEC)
 #define LOG_MAX	   65536 /* bytes of a worker's log that are passed on */
 
 struct halo_job {
-	struct halo_daemon *daemon;
+	struct halo_workers *workers;
 	uint64_t number;
 	halo_job_fn fn;
 	void *ctx;
@@ -66,20 +66,20 @@ static void remove_dir(int parent_fd, const char *name)
 		return;
 	unlink_all(fd);
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR))
-		log_warn("removing " JOBS_DIR "/%s: %s", name, strerror(errno));
+		log_warn("removing the job's folder %s: %s", name, strerror(errno));
 }
 
-int halo_job__prepare_dir(struct halo_err *err)
+int halo_job__prepare_dir(const char *path, struct halo_err *err)
 {
 	struct dirent *de;
 	DIR *dir;
 
 	/* The folders in it are the workers' group's; that nobody else gets there is up to this one. */
-	if (mkdir(JOBS_DIR, 0700) && errno != EEXIST)
-		return halo_err__set(err, -errno, "making " JOBS_DIR ": %s", strerror(errno));
-	dir = opendir(JOBS_DIR);
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return halo_err__set(err, -errno, "making %s: %s", path, strerror(errno));
+	dir = opendir(path);
 	if (!dir)
-		return halo_err__set(err, -errno, "opening " JOBS_DIR ": %s", strerror(errno));
+		return halo_err__set(err, -errno, "opening %s: %s", path, strerror(errno));
 	while ((de = readdir(dir)))
 		if (de->d_name[0] != '.')
 			remove_dir(dirfd(dir), de->d_name);
@@ -89,19 +89,19 @@ int halo_job__prepare_dir(struct halo_err *err)
 
 static void job_path(const struct halo_job *job, char *buf, size_t size)
 {
-	snprintf(buf, size, JOBS_DIR "/%llu", (unsigned long long)job->number);
+	snprintf(buf, size, "%s/%llu", job->workers->dir, (unsigned long long)job->number);
 }
 
 /* Root's, writable by the worker's group: root has to clean up without overriding permissions. */
 static int make_dir(struct halo_job *job, struct halo_err *err)
 {
-	char path[64];
+	char path[PATH_MAX];
 
 	job_path(job, path, sizeof(path));
 	if (mkdir(path, 0770))
 		return halo_err__set(err, -errno, "making %s: %s", path, strerror(errno));
 	job->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (job->dir_fd < 0 || fchown(job->dir_fd, 0, job->daemon->worker_gid) ||
+	if (job->dir_fd < 0 || fchown(job->dir_fd, 0, job->workers->gid) ||
 	    fchmod(job->dir_fd, 0770))
 		return halo_err__set(err, -errno, "preparing %s: %s", path, strerror(errno));
 	return 0;
@@ -120,7 +120,7 @@ static int make_request(json_object *request, int *fd, struct halo_err *err)
 
 static void job__free(struct halo_job *job)
 {
-	struct halo_loop *loop = job->daemon->loop;
+	struct halo_loop *loop = job->workers->loop;
 
 	halo_loop__cancel(loop, &job->wall);
 	halo_loop__unwatch(loop, job->pid_io);
@@ -130,7 +130,7 @@ static void job__free(struct halo_job *job)
 	zclose(&job->answer_fd);
 	zclose(&job->log_fd);
 	if (job->dir_fd >= 0) {
-		char path[64];
+		char path[PATH_MAX];
 
 		unlink_all(job->dir_fd);
 		zclose(&job->dir_fd);
@@ -169,7 +169,7 @@ static void read_log(struct halo_job *job)
 	}
 	if (n == 0) {
 		flush_line(job);
-		halo_loop__unwatch(job->daemon->loop, job->log_io);
+		halo_loop__unwatch(job->workers->loop, job->log_io);
 		job->log_io = NULL;
 	}
 }
@@ -210,7 +210,7 @@ static void read_answer(struct halo_job *job)
 	while ((n = read(job->answer_fd, buf, sizeof(buf))) > 0)
 		keep(job, buf, n);
 	if (n == 0) {
-		halo_loop__unwatch(job->daemon->loop, job->answer_io);
+		halo_loop__unwatch(job->workers->loop, job->answer_io);
 		job->answer_io = NULL;
 	}
 }
@@ -267,7 +267,7 @@ static void on_exit_of_worker(void *ctx, uint32_t events)
 	end.answer = job->answer;
 	end.answer_len = job->answer_len;
 	end.seconds = (halo_loop__now() - job->started_ns) / 1e9;
-	job->daemon->n_jobs--;
+	job->workers->running--;
 	job->fn(job->ctx, &end);
 	job__free(job);
 }
@@ -278,13 +278,13 @@ void halo_job__cancel(struct halo_job *job)
 
 	job__kill(job);
 	waitid(P_PIDFD, job->pid_fd, &info, WEXITED);
-	job->daemon->n_jobs--;
+	job->workers->running--;
 	job__free(job);
 }
 
 static int watch(struct halo_job *job, struct halo_err *err)
 {
-	struct halo_loop *loop = job->daemon->loop;
+	struct halo_loop *loop = job->workers->loop;
 	int ret;
 
 	ret = halo_loop__watch(loop, job->pid_fd, EPOLLIN, on_exit_of_worker, job, &job->pid_io);
@@ -305,9 +305,9 @@ static int spawn(struct halo_job *job, int request_fd, int exe_fd, struct halo_e
 	__cleanup_fd int answer_end = -1;
 	__cleanup_fd int log_end = -1;
 	struct halo_worker w = {
-		.opt_fd = job->daemon->opt_fd,
-		.uid = job->daemon->worker_uid,
-		.gid = job->daemon->worker_gid,
+		.opt_fd = job->workers->opt_fd,
+		.uid = job->workers->uid,
+		.gid = job->workers->gid,
 		.parent = getpid(),
 	};
 	int answer[2], log[2];
@@ -337,7 +337,7 @@ static int spawn(struct halo_job *job, int request_fd, int exe_fd, struct halo_e
 	return halo_err__set(err, -errno, "watching a worker: %s", strerror(errno));
 }
 
-int halo_job__start(struct halo_daemon *d, json_object *request, int exe_fd, halo_job_fn fn,
+int halo_job__start(struct halo_workers *workers, json_object *request, int exe_fd, halo_job_fn fn,
 		    void *ctx, struct halo_job **out, struct halo_err *err)
 {
 	struct halo_job *job = calloc(1, sizeof(*job));
@@ -346,8 +346,8 @@ int halo_job__start(struct halo_daemon *d, json_object *request, int exe_fd, hal
 
 	if (!job)
 		return halo_err__set(err, -ENOMEM, "out of memory");
-	job->daemon = d;
-	job->number = ++d->next_job;
+	job->workers = workers;
+	job->number = ++workers->started;
 	job->fn = fn;
 	job->ctx = ctx;
 	job->pid_fd = job->answer_fd = job->log_fd = job->dir_fd = -1;
@@ -360,7 +360,7 @@ int halo_job__start(struct halo_daemon *d, json_object *request, int exe_fd, hal
 		job__free(job);
 		return ret;
 	}
-	d->n_jobs++;
+	workers->running++;
 	ret = watch(job, err);
 	if (ret) {
 		halo_job__cancel(job);

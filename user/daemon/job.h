@@ -6,12 +6,27 @@
  * One halo-opt process: an unprivileged user, no network, limited in memory, time and file size, with
  * five descriptors and an empty environment (docs/formats/job.md).
  */
+#include <stdint.h>
+#include <sys/types.h>
+
 #include <json-c/json.h>
 
 #include "../lib/err.h"
 
-struct halo_daemon;
 struct halo_job;
+struct halo_loop;
+
+/* What all workers of one daemon have in common. */
+struct halo_workers {
+	struct halo_loop *loop;
+	const char
+		*dir; /* where jobs have their folders: an absolute path that only root can reach */
+	int opt_fd;   /* the worker's executable */
+	uid_t uid;    /* whom workers run as */
+	gid_t gid;
+	unsigned int running;
+	uint64_t started; /* ever: jobs are numbered */
+};
 
 struct halo_job_end {
 	int dir_fd;	    /* the job's folder, gone after the callback */
@@ -27,11 +42,11 @@ typedef void (*halo_job_fn)(void *ctx, const struct halo_job_end *end);
  * Start a worker with @request (stays the caller's) on the executable @exe_fd. fn(ctx) is called
  * exactly once, from the loop, unless the job is cancelled; the job is gone afterwards.
  */
-int halo_job__start(struct halo_daemon *d, json_object *request, int exe_fd, halo_job_fn fn,
+int halo_job__start(struct halo_workers *workers, json_object *request, int exe_fd, halo_job_fn fn,
 		    void *ctx, struct halo_job **out, struct halo_err *err);
 void halo_job__cancel(struct halo_job *job);
 
 /* Remove what an earlier daemon's jobs left, and make the folder that jobs live in. */
-int halo_job__prepare_dir(struct halo_err *err);
+int halo_job__prepare_dir(const char *dir, struct halo_err *err);
 
 #endif

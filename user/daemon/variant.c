@@ -73,7 +73,7 @@ int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
 	if (p->n_variants == HALO_MAX_VARIANTS)
 		return halo_err__set(err, -ENOSPC, "the program had %d variants already",
 				     HALO_MAX_VARIANTS);
-	ret = halo_image__read(dir_fd, "image.elf", p->daemon->worker_uid, p->job_place,
+	ret = halo_image__read(dir_fd, "image.elf", p->daemon->workers.uid, p->job_place,
 			       p->job_room, answer->entry, &image, err);
 	if (ret)
 		return ret;
