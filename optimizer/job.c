@@ -134,7 +134,6 @@ static bool is_refusal(int code)
 	switch (code) {
 	case -ENOTSUP:
 	case -EXDEV:
-	case -EROFS:
 	case -ENOENT:
 	case -ENOSPC:
 		return true;

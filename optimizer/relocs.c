@@ -79,7 +79,7 @@ static int scan_section(struct scan *s, Elf_Scn *scn, size_t shstr)
 		return bad_object(s);
 	name = elf_strptr(s->elf, shstr, header.sh_name);
 	if ((header.sh_flags & SHF_ALLOC) && (header.sh_flags & SHF_WRITE) && header.sh_size)
-		return halo_err__set(s->err, -EROFS, "the object has writable data (%s)",
+		return halo_err__set(s->err, -EXDEV, "the object has writable data (%s)",
 				     name ? name : "?");
 	if (header.sh_type == SHT_REL)
 		return bad_object(s);

@@ -17,7 +17,7 @@ struct relocs {
 
 /*
  * Look through an object of @size bytes. -EXDEV: it holds an absolute word, or one that only a GOT
- * could fill in; -EROFS: it holds writable data. Release with relocs__free(), on failure too.
+ * could fill in, or writable data (tables of addresses are). Release with relocs__free(), on failure too.
  */
 int relocs__scan(const void *data, size_t size, struct relocs *out, struct halo_err *err);
 void relocs__free(struct relocs *relocs);

@@ -26,6 +26,7 @@
 	X(two_units)         \
 	X(out_of_range)      \
 	X(switch_of_strings) \
+	X(switch_of_data)    \
 	X(long_jump)         \
 	X(dynamic_arrays)    \
 	X(long_doubles)      \
