@@ -55,6 +55,12 @@ static error_t parse_cmd(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = ps->cli;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (args->command) {
+			args->rest = state->argv + state->next - 1;
+			state->next = state->argc;
+			args->count = args->min;
+			return 0;
+		}
 		if (args->count >= args->max)
 			argp_error(state, "one argument too many: '%s'", arg);
 		args->values[args->count++] = arg;
@@ -92,6 +98,6 @@ void cli__parse(struct cli *cli, const struct cmd *cmd, int argc, char **argv,
 	snprintf(name, sizeof(name), "halo-bpf %s", cmd->name);
 	argv[0] = name;
 	argp_err_exit_status = CLI_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &ps);
+	argp_parse(&argp, argc, argv, args->command ? ARGP_IN_ORDER : 0, NULL, &ps);
 	argv[0] = (char *)cmd->name;
 }

@@ -59,7 +59,9 @@ struct cli_args {
 	/* One of @options: 0, or -EINVAL if @value is none for it. */
 	int (*set)(int key, const char *value, void *input);
 	void *input;
+	bool command; /* from the first argument on, all is another command's: see rest */
 
+	char **rest;		    /* out; ends with NULL */
 	char *values[CLI_ARGS_MAX]; /* out */
 	int count;		    /* out */
 };
@@ -81,6 +83,7 @@ enum cli_exit cmd_status(struct cli *cli, const struct cmd *cmd, int argc, char 
 enum cli_exit cmd_explain(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_doctor(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_inspect(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
+enum cli_exit cmd_torture(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_version(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_help(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 

@@ -16,6 +16,7 @@ const struct cmd cli_cmds[] = {
 	{"explain", TARGET, "why the daemon did what it did to a program", cmd_explain},
 	{"doctor", "", "check what this machine offers and what is lost", cmd_doctor},
 	{"inspect", "FILE", "show what halo-cc left in a file", cmd_inspect},
+	{"torture", "PID|CMD [ARGUMENT...]", "switch code at random, as a test", cmd_torture},
 	{"version", "", "print the version", cmd_version},
 	{"help", "[COMMAND]", "show how to use a command", cmd_help},
 };
