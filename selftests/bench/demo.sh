@@ -9,8 +9,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 APPS=$SELFTESTS_DIR/apps/app.sh
 FIGURES=$BUILD_DIR/demo.json
-SAMPLES=3	# rates taken before and after
-SWITCH_LIMIT=45 # seconds that the daemon gets for a program
+SAMPLES=3 # rates taken before and after
 
 say() {
 	printf '\n\033[1m%s\033[0m\n' "$*"
@@ -84,9 +83,9 @@ follow() {
 	state_is "$exe" optimized "nothing to gain" failed
 }
 
-# make_faster NAME EXE PLAIN TARGET-KIND
+# make_faster NAME EXE PLAIN TARGET-KIND LIMIT: the daemon gets LIMIT seconds for it
 make_faster() {
-	local name=$1 exe=$2 plain=$3 kind=$4 pid target before after begin took identical shown=0
+	local name=$1 exe=$2 plain=$3 kind=$4 limit=$5 pid target before after begin took identical shown=0
 	say "$name"
 	launch "$name" "$exe"
 	echo "  runs as process $pid; measuring how fast it is"
@@ -99,7 +98,7 @@ make_faster() {
 	esac
 	begin=$EPOCHREALTIME
 	show "$HALO_BPF" enroll "$target"
-	local deadline=$((SECONDS + SWITCH_LIMIT))
+	local deadline=$((SECONDS + limit))
 	until follow "$exe"; do
 		[ "$SECONDS" -lt "$deadline" ] || break
 		sleep 0.3
@@ -159,10 +158,10 @@ say "Start the daemon"
 show "$HALO_BPF" start
 at_exit stop_daemon
 DAEMON_PID=$(halo -j status | jq .daemon.pid)
-make_faster perlin "$PROGRAMS_DIR/halo/perlin" "$PROGRAMS_DIR/plain/perlin" path
-make_faster nussinov "$PROGRAMS_DIR/halo/nussinov" "$PROGRAMS_DIR/plain/nussinov" pid
+make_faster perlin "$PROGRAMS_DIR/halo/perlin" "$PROGRAMS_DIR/plain/perlin" path 30
+make_faster nussinov "$PROGRAMS_DIR/halo/nussinov" "$PROGRAMS_DIR/plain/nussinov" pid 60
 [ "$with_sqlite" = no ] ||
-	make_faster sqlite "$BUILD_DIR/apps/halo/sqlite" "$BUILD_DIR/apps/plain/sqlite" build-id
+	make_faster sqlite "$BUILD_DIR/apps/halo/sqlite" "$BUILD_DIR/apps/plain/sqlite" build-id 45
 show "$HALO_BPF" status
 table
 if [ ${#different[@]} -gt 0 ]; then

@@ -24,19 +24,22 @@ shift $((OPTIND - 1))
 
 # build_pgo NAME: trained on the very work that is measured, which is the best case for it
 build_pgo() {
-	local name=$1 rounds source profile=$WORK/$1.profdata compiler
-	local flags=(-O3 -march=native -ffp-contract=off -D_GNU_SOURCE -I"$SELFTESTS_DIR/programs")
-	rounds=$(awk '$1 == "rounds" { print $2 }' "$SELFTESTS_DIR/programs/expected/$name")
+	local name=$1 dir=$SELFTESTS_DIR/programs compiler=clang-19 rounds source unit objects=()
+	local flags=(-O3 -march=native -ffp-contract=off -D_GNU_SOURCE -I"$dir")
+	rounds=$(awk '$1 == "rounds" { print $2 }' "$dir/expected/$name")
 	mkdir -p "$PGO_DIR"
-	clang-19 "${flags[@]}" -c "$SELFTESTS_DIR/programs/program.c" -o "$WORK/program.o"
-	source=$(echo "$SELFTESTS_DIR/programs/$name".c*)
-	compiler=clang-19
+	for unit in program main; do
+		[ "$name $unit" = "inmain main" ] && continue
+		clang-19 "${flags[@]}" -c "$dir/$unit.c" -o "$WORK/$unit.o"
+		objects+=("$WORK/$unit.o")
+	done
+	source=$(echo "$dir/$name".c*)
 	[ "${source##*.}" = c ] || compiler=clang++-19
-	"$compiler" "${flags[@]}" -fprofile-generate "$source" "$WORK/program.o" -o "$WORK/train" -lm \
-		-pthread
+	"$compiler" "${flags[@]}" -fprofile-generate "$source" "${objects[@]}" -o "$WORK/train" \
+		-lm -pthread
 	LLVM_PROFILE_FILE=$WORK/train.profraw "$WORK/train" --rounds "$rounds" >/dev/null
-	llvm-profdata-19 merge -o "$profile" "$WORK/train.profraw"
-	"$compiler" "${flags[@]}" -fprofile-use="$profile" "$source" "$WORK/program.o" \
+	llvm-profdata-19 merge -o "$WORK/$name.profdata" "$WORK/train.profraw"
+	"$compiler" "${flags[@]}" -fprofile-use="$WORK/$name.profdata" "$source" "${objects[@]}" \
 		-o "$PGO_DIR/$name" -lm -pthread
 }
 
@@ -73,7 +76,7 @@ note() {
 }
 
 bench() {
-	local name=$1 way i rounds identical=false exe=$PROGRAMS_DIR/halo/$1
+	local name=$1 way i rounds state identical=false exe=$PROGRAMS_DIR/halo/$1
 	declare -A pid
 	build_pgo "$name"
 	launch halo "$exe"
@@ -89,6 +92,7 @@ bench() {
 			echo "$REPLY" >>"$WORK/$way.rates"
 		done
 	done
+	state=$(program_status "$exe" | jq -r '.state')
 	for way in "${!pid[@]}"; do
 		end_process "${pid[$way]}"
 	done
@@ -97,7 +101,7 @@ bench() {
 	printf '%-14s' "$name"
 	note "$name" halo plain O2
 	note "$name" halo pgo O3-native-pgo
-	printf '  %s\n' "$(program_status "$exe" | jq -r '.state')"
+	printf '  %s\n' "$state"
 	halo unenroll "$exe" >/dev/null
 }
 
