@@ -36,22 +36,41 @@ static int take_name(struct binder *b, LLVMValueRef decl, const char *name, stru
 	return bind__enter(b, decl, place);
 }
 
+/* LLVM's C interface can't delete aliases, so they become private ones of nothing. */
+static LLVMValueRef add_nothing(LLVMModuleRef module)
+{
+	LLVMTypeRef type = LLVMInt8TypeInContext(LLVMGetModuleContext(module));
+	LLVMValueRef nothing = LLVMAddGlobal(module, type, "");
+
+	LLVMSetInitializer(nothing, LLVMConstNull(type));
+	LLVMSetLinkage(nothing, LLVMPrivateLinkage);
+	return nothing;
+}
+
+static void void_alias(LLVMValueRef alias, LLVMValueRef nothing)
+{
+	LLVMSetValueName2(alias, "", 0);
+	LLVMSetLinkage(alias, LLVMPrivateLinkage);
+	LLVMSetVisibility(alias, LLVMDefaultVisibility);
+	LLVMAliasSetAliasee(alias, nothing);
+}
+
 static int drop_aliases(struct binder *b)
 {
+	LLVMValueRef alias = LLVMGetFirstGlobalAlias(b->module), decl, nothing;
 	__cleanup_free char *name = NULL;
-	LLVMValueRef alias, decl, next;
 	struct place place;
 	int ret;
 
-	for (alias = LLVMGetFirstGlobalAlias(b->module); alias; alias = next) {
-		next = LLVMGetNextGlobalAlias(alias);
+	nothing = alias ? add_nothing(b->module) : NULL;
+	for (; alias; alias = LLVMGetNextGlobalAlias(alias)) {
 		place = resolve__value(b->p, b->unit, alias);
 		free(name);
 		name = strdup(resolve__name(alias));
 		if (!name)
 			return halo_err__set(b->err, -ENOMEM, "out of memory");
 		decl = declare_instead(b, alias);
-		LLVMDeleteGlobal(alias);
+		void_alias(alias, nothing);
 		ret = take_name(b, decl, name, place);
 		if (ret)
 			return ret;

@@ -118,6 +118,7 @@ static int optimize(const struct halo_prepared *p, struct bound *bound, const st
 	ret = run_passes(bound->module, machine, "globaldce,strip-dead-prototypes", caution, err);
 	if (ret)
 		return ret;
+	fp__widen_conversions(bound->module);
 	if (req->fp == FP_EXACT)
 		fp__keep_shipped_fma(bound->module);
 	ret = attrs__apply(p, bound->module, &req->config, err);

@@ -41,7 +41,7 @@ static void split(LLVMBuilderRef builder, LLVMValueRef inst)
 	replace(inst, sum);
 }
 
-static void rewrite(LLVMValueRef fn, LLVMBuilderRef builder,
+static void rewrite(LLVMValueRef fn, LLVMBuilderRef builder, bool (*what)(LLVMValueRef),
 		    void (*how)(LLVMBuilderRef, LLVMValueRef))
 {
 	LLVMValueRef inst, next;
@@ -50,10 +50,63 @@ static void rewrite(LLVMValueRef fn, LLVMBuilderRef builder,
 	{
 		for (inst = LLVMGetFirstInstruction(block); inst; inst = next) {
 			next = LLVMGetNextInstruction(inst);
-			if (ir__is_intrinsic(inst, "llvm.fmuladd."))
+			if (what(inst))
 				how(builder, inst);
 		}
 	}
+}
+
+static LLVMTypeRef element_type(LLVMTypeRef type)
+{
+	return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+/* Of the instruction that x86-64 has for it; 0: the conversion is one already, or has none. */
+static unsigned int wider(LLVMValueRef inst)
+{
+	LLVMTypeRef from = element_type(LLVMTypeOf(LLVMGetOperand(inst, 0)));
+	unsigned int width = LLVMGetIntTypeWidth(element_type(LLVMTypeOf(inst)));
+
+	switch (LLVMGetTypeKind(from)) {
+	case LLVMHalfTypeKind:
+	case LLVMBFloatTypeKind:
+	case LLVMFloatTypeKind:
+	case LLVMDoubleTypeKind:
+		break;
+	default:
+		return 0;
+	}
+	if (width < 32)
+		return 32;
+	return width == 32 && LLVMGetInstructionOpcode(inst) == LLVMFPToUI ? 64 : 0;
+}
+
+static void widen(LLVMBuilderRef builder, LLVMValueRef inst)
+{
+	LLVMTypeRef narrow = LLVMTypeOf(inst), wide;
+	unsigned int width = wider(inst);
+	LLVMValueRef converted;
+
+	if (!width)
+		return;
+	wide = LLVMIntTypeInContext(LLVMGetTypeContext(narrow), width);
+	if (LLVMGetTypeKind(narrow) == LLVMVectorTypeKind)
+		wide = LLVMVectorType(wide, LLVMGetVectorSize(narrow));
+	LLVMPositionBuilderBefore(builder, inst);
+	converted = LLVMBuildFPToSI(builder, LLVMGetOperand(inst, 0), wide, "");
+	replace(inst, LLVMBuildTrunc(builder, converted, narrow, ""));
+}
+
+static bool is_fmuladd(LLVMValueRef inst)
+{
+	return ir__is_intrinsic(inst, "llvm.fmuladd.");
+}
+
+static bool is_conversion(LLVMValueRef inst)
+{
+	LLVMOpcode opcode = LLVMGetInstructionOpcode(inst);
+
+	return opcode == LLVMFPToUI || opcode == LLVMFPToSI;
 }
 
 void fp__keep_shipped_fma(LLVMModuleRef module)
@@ -65,7 +118,7 @@ void fp__keep_shipped_fma(LLVMModuleRef module)
 	{
 		features = ir__string_attr(fn, "target-features");
 		if (ir__has_feature(features, "fma") || ir__has_feature(features, "fma4"))
-			rewrite(fn, builder, fuse);
+			rewrite(fn, builder, is_fmuladd, fuse);
 	}
 	LLVMDisposeBuilder(builder);
 }
@@ -74,6 +127,14 @@ void fp__split_fmuladd(LLVMModuleRef module)
 {
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
 
-	ir__for_each_function(fn, module) rewrite(fn, builder, split);
+	ir__for_each_function(fn, module) rewrite(fn, builder, is_fmuladd, split);
+	LLVMDisposeBuilder(builder);
+}
+
+void fp__widen_conversions(LLVMModuleRef module)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+
+	ir__for_each_function(fn, module) rewrite(fn, builder, is_conversion, widen);
 	LLVMDisposeBuilder(builder);
 }

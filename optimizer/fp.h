@@ -8,6 +8,13 @@
  */
 #include <llvm-c/Core.h>
 
+/*
+ * Numbers that do not fit: undefined, and yet programs rely on what the CPU's scalar instruction for
+ * a wider type leaves. Before optimization, conversions become what that instruction does, so that
+ * neither vectors nor other instruction sets give something else. (64-bit unsigned ones are left.)
+ */
+void fp__widen_conversions(LLVMModuleRef module);
+
 /* Before features are added: functions shipped with FMA round once for good. */
 void fp__keep_shipped_fma(LLVMModuleRef module);
 
