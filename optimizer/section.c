@@ -124,9 +124,14 @@ static bool must_include(const struct halo_prepared *p, uint32_t unit, LLVMValue
 	       (row && (row->flags & HALO_FUNC_ABI_CHANGED)) || ir__has_attr(fn, "alwaysinline");
 }
 
-static bool is_hot(const struct builder *b, const struct halo_func *row)
+/*
+ * @depth: calls below the nearest hot function. What the shipped build inlined has no samples of
+ * its own: directly below a hot function it is taken to be part of it.
+ */
+static bool is_hot(const struct builder *b, const struct halo_func *row, unsigned int depth)
 {
-	return profile__share(b->profile, row) >= HOT_SHARE;
+	return profile__share(b->profile, row) >= HOT_SHARE ||
+	       (row && (row->flags & HALO_FUNC_INLINED) && depth == 1);
 }
 
 static bool is_worth_it(const struct builder *b, const struct halo_func *row,
@@ -134,7 +139,7 @@ static bool is_worth_it(const struct builder *b, const struct halo_func *row,
 {
 	if (b->instructions + facts->instructions > INSTRUCTIONS_MAX)
 		return false;
-	return is_hot(b, row) || (facts->instructions <= SMALL && depth <= DEPTH_MAX);
+	return is_hot(b, row, depth) || (facts->instructions <= SMALL && depth <= DEPTH_MAX);
 }
 
 static int refused(struct builder *b, LLVMValueRef callee, const char *why)
@@ -178,7 +183,7 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 	if (!is_worth_it(b, row, &facts, depth) &&
 	    (!must || b->instructions + facts.instructions > 2 * INSTRUCTIONS_MAX))
 		return must ? refused(b, callee, "it is too large") : 0;
-	return add(b, in, fn, &facts, is_hot(b, row) ? 0 : depth);
+	return add(b, in, fn, &facts, is_hot(b, row, depth) ? 0 : depth);
 }
 
 static int consider_callees(struct builder *b, size_t i)

@@ -180,6 +180,14 @@ request "$WORK/recursive" depth "$place" host exact |
 	optimize "$WORK/recursive" "$FOLDER" >"$FOLDER/answer"
 tap_is "depth, asked for: it has an image" depth "$(answer .root.function)"
 
+# What was inlined has no samples of its own.
+"$HALO_CC" -O2 "$SOURCES/inlined.c" -o "$WORK/inlined"
+FOLDER=$WORK/jobs/inlined
+mkdir -p "$FOLDER"
+request "$WORK/inlined" outer "$place" host exact | optimize "$WORK/inlined" "$FOLDER" >"$FOLDER/answer"
+tap_is "a large function that was inlined belongs to its caller, one that was not does not" 2 \
+	"$(answer .features.functions)"
+
 # Wrong requests.
 ask() {
 	FOLDER=$WORK/jobs/ask

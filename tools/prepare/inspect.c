@@ -284,6 +284,7 @@ static bool is_interposable(LLVMValueRef func)
 
 unsigned halo_unit__func_flags(const struct halo_unit_state *u, LLVMValueRef func)
 {
+	const struct halo_origin_func *origin = halo_unit__func(u, halo_value__name(func));
 	bool local = halo_value__is_local(func);
 	unsigned flags = 0;
 
@@ -295,5 +296,7 @@ unsigned halo_unit__func_flags(const struct halo_unit_state *u, LLVMValueRef fun
 		flags |= HALO_FUNC_IBT;
 	if (is_interposable(func))
 		flags |= HALO_FUNC_WEAK;
+	if (origin && origin->called && !halo_func__is_called(func))
+		flags |= HALO_FUNC_INLINED;
 	return flags;
 }

@@ -129,6 +129,7 @@ static bool record_funcs(struct halo_unit_state *u)
 		o->abi = halo_abi__hash(f);
 		o->cc = LLVMGetFunctionCallConv(f);
 		o->instrumented = halo_func__is_instrumented(f);
+		o->called = halo_func__is_called(f);
 		u->n_funcs++;
 	}
 	qsort(u->funcs, u->n_funcs, sizeof(*u->funcs), compare_funcs);

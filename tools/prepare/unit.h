@@ -17,6 +17,7 @@ struct halo_origin_func {
 	unsigned cc;
 	bool pinned;
 	bool instrumented;
+	bool called; /* by name, in its unit */
 };
 
 struct halo_origin_var {
@@ -93,6 +94,8 @@ bool halo_value__has_attr(LLVMValueRef func, const char *attr);
 bool halo_value__has_string_attr(LLVMValueRef func, const char *attr);
 const char *halo_value__name(LLVMValueRef value);
 bool halo_value__is_local(LLVMValueRef value);
+/* Whether the unit calls @func by name. */
+bool halo_func__is_called(LLVMValueRef func);
 /* An integer module flag; 0 when it is absent. */
 uint64_t halo_module__flag(LLVMModuleRef ref, const char *name);
 /* Defined here and not merely a copy for inlining. */

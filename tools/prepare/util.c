@@ -34,6 +34,19 @@ bool halo_value__is_definition(LLVMValueRef value)
 	return !LLVMIsDeclaration(value) && LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
 }
 
+bool halo_func__is_called(LLVMValueRef func)
+{
+	LLVMValueRef user;
+
+	for (LLVMUseRef use = LLVMGetFirstUse(func); use; use = LLVMGetNextUse(use)) {
+		user = LLVMGetUser(use);
+		if ((LLVMIsACallInst(user) || LLVMIsAInvokeInst(user)) &&
+		    LLVMGetCalledValue(user) == func)
+			return true;
+	}
+	return false;
+}
+
 uint64_t halo_module__flag(LLVMModuleRef ref, const char *name)
 {
 	LLVMMetadataRef md = LLVMGetModuleFlag(ref, name, strlen(name));
