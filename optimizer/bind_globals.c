@@ -125,9 +125,11 @@ static int check_reachable(LLVMValueRef global, void *ctx)
 
 	const struct symbol *known = symbols__find(r->b->symbols, resolve__name(global));
 
-	/* What was entered before may have another name by now. */
-	r->all = place.where != WHERE_NOWHERE || (known && known->place.where != WHERE_NOWHERE) ||
-		 (LLVMIsAGlobalVariable(global) && is_copied(global, place));
+	/*
+	 * What was entered before may have another name by now. A copy has another address than what
+	 * the program's table leads to.
+	 */
+	r->all = place.where != WHERE_NOWHERE || (known && known->place.where != WHERE_NOWHERE);
 	return !r->all;
 }
 

@@ -30,6 +30,9 @@ const char *inspect__fp(LLVMValueRef fn, enum request_fp fp, bool *floating);
 const char *inspect__references(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
 				char *buf, size_t size);
 
+/* inspect_literals.c: whether the address of a string literal outlives a call, or is compared. */
+bool inspect__keeps_literal(LLVMValueRef fn);
+
 /* Edges to a block from one that it leads to. */
 uint32_t inspect__loops(LLVMValueRef fn);
 
