@@ -132,10 +132,9 @@ work_dir() {
 # end_process PID: by SIGTERM, and by SIGKILL after five seconds.
 end_process() {
 	kill -TERM "$1" 2>/dev/null || return 0
-	kill -CONT "$1" 2>/dev/null
-	wait_for 5 process_ended "$1" || kill -KILL "$1" 2>/dev/null
-	wait "$1" 2>/dev/null
-	return 0
+	kill -CONT "$1" 2>/dev/null || true
+	wait_for 5 process_ended "$1" || kill -KILL "$1" 2>/dev/null || true
+	wait "$1" 2>/dev/null || true
 }
 
 process_ended() {

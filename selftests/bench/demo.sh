@@ -8,7 +8,6 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/lib.sh"
 
 APPS=$SELFTESTS_DIR/apps/app.sh
-FIGURES=$BUILD_DIR/demo.json
 SAMPLES=3 # rates taken before and after
 
 say() {
@@ -109,8 +108,8 @@ make_faster() {
 	mapfile -t after < <(rates "$pid" "$WORK/$name.err" "$SAMPLES")
 	[ ${#after[@]} -eq "$SAMPLES" ] || die "$name does not work any more"
 	end_process "$pid"
-	once "$name" "$plain" >"$WORK/$name.plain"
-	once "$name" "$exe" >"$WORK/$name.halo"
+	once "$name" "$plain" >"$WORK/$name.plain" || die "$name, plain, fails"
+	once "$name" "$exe" >"$WORK/$name.halo" || die "$name fails under the daemon"
 	identical=false
 	cmp -s "$WORK/$name.plain" "$WORK/$name.halo" && identical=true
 	note_figures "$name" "$took" "$identical"
@@ -141,7 +140,8 @@ table() {
 		awk -F '\t' 'BEGIN { printf "  %-10s %12s %12s %9s  %s\n", "program", "before", "after",
 					"speed-up", "output identical" }
 			{ printf "  %-10s %12.5g %12.5g %8.2fx  %s\n", $1, $2, $3, $4, $5 }'
-	echo "  Figures: ${FIGURES#"$SOURCE_DIR"/}"
+	cp "$FIGURES" "$BUILD_DIR/demo.json"
+	echo "  Figures: $(realpath --relative-to="$SOURCE_DIR" "$BUILD_DIR/demo.json")"
 }
 
 [ "$(id -u)" -eq 0 ] || die "the demo needs root" "sudo make demo"
@@ -151,7 +151,7 @@ done
 need_no_daemon
 work_dir
 different=()
-rm -f "$FIGURES"
+FIGURES=$WORK/demo.json
 
 build_all
 say "Start the daemon"
