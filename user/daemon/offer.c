@@ -33,7 +33,8 @@ const char *halo_done__failure(const struct halo_done *done, char *buf, size_t s
 	static const char *const name[] = {"slots", "arena", "counters"};
 
 	for (size_t i = 0; i < HALO_MAP_COUNT; i++) {
-		if (!done->error[i])
+		/* What was not tried after another had failed is no reason. */
+		if (!done->error[i] || done->error[i] == -ECANCELED)
 			continue;
 		snprintf(buf, size, "its stub could not map the %s: %s", name[i],
 			 strerror(done->error[i] < 0 && done->error[i] > -4096

@@ -140,10 +140,11 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
 /*
  * Where a process's arena lies: at a fixed distance from the load bias (load address - link
  * address), so that one image fits all processes of a binary. Position-independent executables have
- * it 1 GiB below, clear of brk; fixed ones, which have nothing below, 1 GiB above.
+ * it 1 GiB below, clear of brk; fixed ones have nothing below. Their brk begins anywhere in the GiB
+ * above the program, so it lies as high as code and data of theirs can be reached from.
  */
 #define HALO_ARENA_PIC	 (-(1LL << 30))
-#define HALO_ARENA_FIXED (1LL << 30)
+#define HALO_ARENA_FIXED 0x78000000LL
 #define HALO_ARENA_SIZE	 (64ULL << 20)
 
 /* Directly behind the arena: counters, read-write in the program and in the daemon. */
