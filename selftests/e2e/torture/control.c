@@ -15,18 +15,30 @@
 static NOINLINE int dispatch(int op, int a)
 {
 	switch (op) {
-	case 0: return a + 1;
-	case 1: return a * 3;
-	case 2: return a ^ 0x55;
-	case 3: return a - 7;
-	case 4: return a >> 1;
-	case 5: return a << 2;
-	case 6: return ~a;
-	case 7: return a % 11;
-	case 8: return a & 0xff;
-	case 9: return a | 0x100;
-	case 10: return -a;
-	default: return a / 3;
+	case 0:
+		return a + 1;
+	case 1:
+		return a * 3;
+	case 2:
+		return a ^ 0x55;
+	case 3:
+		return a - 7;
+	case 4:
+		return a >> 1;
+	case 5:
+		return a << 2;
+	case 6:
+		return ~a;
+	case 7:
+		return a % 11;
+	case 8:
+		return a & 0xff;
+	case 9:
+		return a | 0x100;
+	case 10:
+		return -a;
+	default:
+		return a / 3;
 	}
 }
 
@@ -58,11 +70,21 @@ NOINLINE uint64_t sum_all(const char *types, ...)
 	va_copy(copy, ap);
 	for (c = types; *c; c++) {
 		switch (*c) {
-		case 'i': sum = mix(sum, va_arg(ap, int)); break;
-		case 'd': sum = mix(sum, (uint64_t)va_arg(ap, double)); break;
-		case 'l': sum = mix(sum, va_arg(ap, long)); break;
-		case 'L': sum = mix(sum, (uint64_t)va_arg(ap, long double)); break;
-		case 'p': sum = mix(sum, strlen(va_arg(ap, const char *))); break;
+		case 'i':
+			sum = mix(sum, va_arg(ap, int));
+			break;
+		case 'd':
+			sum = mix(sum, (uint64_t)va_arg(ap, double));
+			break;
+		case 'l':
+			sum = mix(sum, va_arg(ap, long));
+			break;
+		case 'L':
+			sum = mix(sum, (uint64_t)va_arg(ap, long double));
+			break;
+		case 'p':
+			sum = mix(sum, strlen(va_arg(ap, const char *)));
+			break;
 		case 's':
 			p = va_arg(ap, struct pair);
 			sum = mix(sum, p.y + (int)p.x);
@@ -181,12 +203,21 @@ uint64_t callbacks(int round)
 	return h;
 }
 
-static int add(int a, int b) { return a + b; }
-static int sub(int a, int b) { return a - b; }
-static int mul(int a, int b) { return (int)((unsigned int)a * (unsigned int)b); }
-static int xor(int a, int b) { return a ^ b; }
+static int add(int a, int b)
+{
+	return a + b;
+}
+static int sub(int a, int b)
+{
+	return a - b;
+}
+static int mul(int a, int b)
+{
+	return (int)((unsigned int)a * (unsigned int)b);
+}
+static int xor (int a, int b) { return a ^ b; }
 
-static const struct {
+	static const struct {
 	const char *name;
 	int (*fn)(int, int);
 } table[] = {{"add", add}, {"sub", sub}, {"mul", mul}, {"xor", xor}};
@@ -348,7 +379,8 @@ uint64_t arrays(int round)
 
 		for (j = 0; j < i; j++)
 			vla[j][(j + round) % (i + round % 7)] = j;
-		h = mix(h, fill(more, i * 16, round) + vla[i - 1][(i - 1 + round) % (i + round % 7)]);
+		h = mix(h,
+			fill(more, i * 16, round) + vla[i - 1][(i - 1 + round) % (i + round % 7)]);
 	}
 	return h;
 }
@@ -400,7 +432,8 @@ uint64_t cpu(int round)
 
 	__builtin_cpu_init();
 	for (i = 0; i < 10; i++)
-		h = mix(h, (__builtin_cpu_supports("sse2") != 0) + 2 * (__builtin_cpu_supports("avx2") != 0) +
+		h = mix(h, (__builtin_cpu_supports("sse2") != 0) +
+				   2 * (__builtin_cpu_supports("avx2") != 0) +
 				   4 * (__builtin_cpu_supports("bmi2") != 0) + round);
 	return h;
 }

@@ -21,9 +21,9 @@ static const struct {
 
 /* Those that keep no state that threads would share. */
 static const char *const stateless[] = {
-	"jump_tables", "variadic",      "by_value",   "pointer_table", "tail_calls", "computed",
-	"assembly",    "arrays",        "ackermann",  "wide_integers", "long_doubles",
-	"complexes",   "library_loops", "bit_fields", "objects",       "templates",  "halves",
+	"jump_tables",	 "variadic",   "by_value",  "pointer_table", "tail_calls",   "computed",
+	"assembly",	 "arrays",     "ackermann", "wide_integers", "long_doubles", "complexes",
+	"library_loops", "bit_fields", "objects",   "templates",     "halves",
 };
 
 static int rounds;

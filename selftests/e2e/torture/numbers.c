@@ -168,7 +168,8 @@ uint64_t rounding(int round)
 		fesetround(modes[i & 3]);
 		h = mix(h, (uint64_t)(int64_t)(rint(d) * 4 + nearbyint(d)) + lrint(d));
 		fesetround(FE_TONEAREST);
-		h = mix(h, (uint64_t)(int64_t)(floor(d) + ceil(d) * 3 + trunc(d) * 5 + round_half(d)));
+		h = mix(h,
+			(uint64_t)(int64_t)(floor(d) + ceil(d) * 3 + trunc(d) * 5 + round_half(d)));
 	}
 	return h;
 }
@@ -185,7 +186,8 @@ uint64_t complexes(int round)
 		z = z * z + c / (1 + z);
 		w = w / (2 + I) + z;
 		f = f * (float _Complex)c - f / (2.0f + 1.0f * I);
-		h = mix(h, bits(creal(z)) ^ bits(cimag(z)) ^ (uint64_t)(int64_t)(creall(w) * 1e15L));
+		h = mix(h,
+			bits(creal(z)) ^ bits(cimag(z)) ^ (uint64_t)(int64_t)(creall(w) * 1e15L));
 		h = mix(h, bits(crealf(f)) ^ bits(cabs(z)));
 	}
 	return h;

@@ -12,19 +12,25 @@
 
 #define NOINLINE __attribute__((noinline))
 
-namespace {
+namespace
+{
 
 int constructed;
 
 struct Shape {
 	virtual ~Shape() = default;
 	virtual int area(int n) const = 0;
-	virtual const char *name() const { return "shape"; }
+	virtual const char *name() const
+	{
+		return "shape";
+	}
 };
 
 struct Square : Shape {
 	int side;
-	explicit Square(int s) : side(s) {}
+	explicit Square(int s) : side(s)
+	{
+	}
 	int area(int n) const override
 	{
 		int sum = 0;
@@ -36,7 +42,9 @@ struct Square : Shape {
 
 struct Circle : Shape {
 	int radius;
-	explicit Circle(int r) : radius(r) {}
+	explicit Circle(int r) : radius(r)
+	{
+	}
 	int area(int n) const override
 	{
 		int sum = 3;
@@ -44,13 +52,21 @@ struct Circle : Shape {
 			sum += radius * radius * 3 - i;
 		return sum;
 	}
-	const char *name() const override { return "circle"; }
+	const char *name() const override
+	{
+		return "circle";
+	}
 };
 
 struct Counted {
 	int value;
-	explicit Counted(int v) : value(v + constructed++) {}
-	~Counted() { constructed += 100; }
+	explicit Counted(int v) : value(v + constructed++)
+	{
+	}
+	~Counted()
+	{
+		constructed += 100;
+	}
 };
 
 Counted global_object(17);
@@ -59,10 +75,12 @@ thread_local Counted local_object(5);
 NOINLINE int total(const std::vector<std::unique_ptr<Shape>> &shapes, int n)
 {
 	int sum = 0;
-	for (const auto &shape : shapes)
-		sum += shape->area(n) + shape->name()[0] +
-		       (dynamic_cast<const Circle *>(shape.get()) ? 1 : 0) +
-		       (typeid(*shape) == typeid(Square) ? 2 : 0);
+	for (const auto &pointer : shapes) {
+		const Shape &shape = *pointer;
+		sum += shape.area(n) + shape.name()[0] +
+		       (dynamic_cast<const Circle *>(&shape) ? 1 : 0) +
+		       (typeid(shape) == typeid(Square) ? 2 : 0);
+	}
 	return sum;
 }
 
@@ -78,7 +96,9 @@ NOINLINE int guarded(int n)
 
 struct Error : std::runtime_error {
 	int code;
-	explicit Error(int c) : std::runtime_error("error"), code(c) {}
+	explicit Error(int c) : std::runtime_error("error"), code(c)
+	{
+	}
 };
 
 NOINLINE int risky(int n, int depth)
@@ -143,7 +163,8 @@ uint64_t guards(int round)
 	uint64_t h = 1;
 
 	for (int i = 0; i < 10; i++)
-		h = mix(h, guarded(round + i) + global_object.value + local_object.value + inline_state(i));
+		h = mix(h, guarded(round + i) + global_object.value + local_object.value +
+				   inline_state(i));
 	return h;
 }
 
@@ -171,5 +192,6 @@ uint64_t templates(int round)
 		words["w" + std::to_string(i * round % 17)] += plus(i);
 	for (const auto &word : words)
 		h = mix(h, word.second + word.first.size());
-	return mix(h, power<int>(round & 7, 9) + power<short>(3, 5) + static_cast<int>(power<double>(0.5, 9)));
+	return mix(h, power<int>(round & 7, 9) + power<short>(3, 5) +
+			      static_cast<int>(power<double>(0.5, 9)));
 }
