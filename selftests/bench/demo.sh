@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Two kernels and SQLite are built with halo-cc, run, and made faster as they run. What they do per
-# second of CPU time is measured from outside, before and after. Writes build/demo.json.
+# Two kernels and a real program are built with halo-cc, run, and made faster as they run. What they
+# do per second of CPU time is measured from outside: before, after, and once more on their own code,
+# so that drift is seen. Writes build/demo.json.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../lib.sh"
 . "$HERE/lib.sh"
 
 APPS=$SELFTESTS_DIR/apps/app.sh
-SAMPLES=3 # rates taken before and after
+APP=jq    # a recipe of selftests/apps
+SAMPLES=3 # rates taken before, after, and again before
 
 say() {
 	printf '\n\033[1m%s\033[0m\n' "$*"
@@ -24,14 +26,14 @@ newer() {
 	[ -e "$1" ] && [ "$1" -nt "$HALO_CC" ] && [ "$1" -nt "$BUILD_DIR/halo-prepare.so" ]
 }
 
-build_sqlite() {
-	local prepared=$BUILD_DIR/apps/halo plain=$BUILD_DIR/apps/plain log=$WORK/sqlite.log
-	if ! newer "$prepared/sqlite" || ! [ -e "$plain/sqlite" ]; then
-		echo "  SQLite: fetching its source, building it plain and prepared (about a minute)"
-		"$APPS" fetch sqlite >"$log" 2>&1 || return 1
-		"$APPS" build sqlite clang-19 clang++-19 -O2 "$plain" >"$WORK/plain.log" 2>&1 &
+build_app() {
+	local prepared=$BUILD_DIR/apps/halo plain=$BUILD_DIR/apps/plain log=$WORK/$APP.log
+	if ! newer "$prepared/$APP" || ! [ -e "$plain/$APP" ]; then
+		echo "  $APP: fetching its source, building it plain and prepared"
+		"$APPS" fetch "$APP" >"$log" 2>&1 || return 1
+		"$APPS" build "$APP" clang-19 clang++-19 -O2 "$plain" >"$WORK/plain.log" 2>&1 &
 		local other=$!
-		"$APPS" build sqlite "$HALO_CC" "$HALO_CXX" -O2 "$prepared" >>"$log" 2>&1 || return 1
+		"$APPS" build "$APP" "$HALO_CC" "$HALO_CXX" -O2 "$prepared" >>"$log" 2>&1 || return 1
 		wait "$other" || return 1
 	fi
 }
@@ -40,22 +42,22 @@ build_all() {
 	say "Build with halo-cc -O2, a drop-in CC"
 	make -s -C "$SOURCE_DIR" BUILD="$BUILD_DIR" "$PROGRAMS_DIR"/{halo,plain}/{perlin,nussinov} ||
 		die "the kernels could not be built"
-	with_sqlite=yes
-	if ! build_sqlite; then
-		with_sqlite=no
-		echo "  SQLite could not be built, and is left out:"
-		tail -3 "$WORK/sqlite.log" | sed 's/^/    /'
+	with_app=yes
+	if ! build_app; then
+		with_app=no
+		echo "  $APP could not be built, and is left out:"
+		tail -3 "$WORK/$APP.log" | sed 's/^/    /'
 	fi
 	(cd "$BUILD_DIR" && ls -sh programs/halo/perlin programs/halo/nussinov) | sed 's/^/  /'
-	[ "$with_sqlite" = no ] || (cd "$BUILD_DIR" && ls -sh apps/halo/sqlite) | sed 's/^/  /'
+	[ "$with_app" = no ] || (cd "$BUILD_DIR" && ls -sh "apps/halo/$APP") | sed 's/^/  /'
 }
 
 # launch NAME EXE: starts it, working for ever; sets $pid
 launch() {
 	local name=$1 exe=$2
 	: >"$WORK/$name.err"
-	if [ "$name" = sqlite ]; then
-		"$APPS" loop sqlite "$exe" >/dev/null 2>"$WORK/$name.err" &
+	if [ "$name" = "$APP" ]; then
+		"$APPS" loop "$APP" "$exe" >/dev/null 2>"$WORK/$name.err" &
 	else
 		"$exe" --endless >/dev/null 2>"$WORK/$name.err" &
 	fi
@@ -67,7 +69,7 @@ launch() {
 once() {
 	local name=$1 exe=$2
 	case $name in
-	sqlite) "$APPS" run sqlite "$exe" ;;
+	"$APP") "$APPS" run "$APP" "$exe" ;;
 	perlin) "$exe" --rounds 8000 ;;
 	nussinov) "$exe" --rounds 30 ;;
 	esac
@@ -82,14 +84,31 @@ follow() {
 	state_is "$exe" optimized "nothing to gain" failed
 }
 
+# measure NAME: more rates into the array $rate
+measure() {
+	local more
+	mapfile -t more < <(rates "$pid" "$WORK/$1.err" "$SAMPLES")
+	[ ${#more[@]} -eq "$SAMPLES" ] || die "$1 does not work"
+	rate+=("${more[@]}")
+}
+
+# The same work, plain and under the daemon.
+check_output() {
+	local name=$1 exe=$2 plain=$3
+	once "$name" "$plain" >"$WORK/$name.plain" || die "$name, plain, fails"
+	once "$name" "$exe" >"$WORK/$name.halo" || die "$name fails under the daemon"
+	cmp -s "$WORK/$name.plain" "$WORK/$name.halo"
+}
+
 # make_faster NAME EXE PLAIN TARGET-KIND LIMIT: the daemon gets LIMIT seconds for it
 make_faster() {
-	local name=$1 exe=$2 plain=$3 kind=$4 limit=$5 pid target before after begin took identical shown=0
+	local name=$1 exe=$2 plain=$3 kind=$4 limit=$5 target begin took identical=false shown=0
+	local rate=() before=() after=()
 	say "$name"
 	launch "$name" "$exe"
 	echo "  runs as process $pid; measuring how fast it is"
-	mapfile -t before < <(rates "$pid" "$WORK/$name.err" "$SAMPLES")
-	[ ${#before[@]} -eq "$SAMPLES" ] || die "$name does not work"
+	measure "$name"
+	before=("${rate[@]}") rate=()
 	case $kind in
 	path) target=$exe ;;
 	pid) target=$pid ;;
@@ -102,23 +121,24 @@ make_faster() {
 		[ "$SECONDS" -lt "$deadline" ] || break
 		sleep 0.3
 	done
+	follow "$exe" || true
 	took=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
-	show "$HALO_BPF" explain "$exe"
 	echo "  settled after $took s; measuring again"
-	mapfile -t after < <(rates "$pid" "$WORK/$name.err" "$SAMPLES")
-	[ ${#after[@]} -eq "$SAMPLES" ] || die "$name does not work any more"
+	measure "$name"
+	after=("${rate[@]}") rate=("${before[@]}")
+	show "$HALO_BPF" status
+	check_output "$name" "$exe" "$plain" && identical=true
+	show "$HALO_BPF" unenroll "$exe"
+	measure "$name"
+	before=("${rate[@]}")
 	end_process "$pid"
-	once "$name" "$plain" >"$WORK/$name.plain" || die "$name, plain, fails"
-	once "$name" "$exe" >"$WORK/$name.halo" || die "$name fails under the daemon"
-	identical=false
-	cmp -s "$WORK/$name.plain" "$WORK/$name.halo" && identical=true
 	note_figures "$name" "$took" "$identical"
 }
 
 # Uses before and after of make_faster.
 note_figures() {
 	local name=$1 took=$2 identical=$3 kind=kernel old new value low high
-	[ "$name" = sqlite ] && kind=app
+	[ "$name" = "$APP" ] && kind=app
 	old=$(printf '%s\n' "${before[@]}" | median)
 	new=$(printf '%s\n' "${after[@]}" | median)
 	read -r value low high < <(printf '%s\n' "${after[@]}" | sort -g |
@@ -127,7 +147,7 @@ note_figures() {
 	record "$FIGURES" program="$name" metric=speedup value="$value" unit=ratio against=O2 \
 		policy=exact kind=$kind n="$SAMPLES" min="$low" max="$high" identical="$identical" \
 		before="$old" after="$new"
-	record "$FIGURES" program="$name" metric=time_to_switch value="$took" unit=s against=O2 \
+	record "$FIGURES" program="$name" metric=time_to_settle value="$took" unit=s against=O2 \
 		policy=exact kind=$kind n=1 min="$took" max="$took" identical=null
 	[ "$identical" = true ] || different+=("$name")
 }
@@ -159,10 +179,9 @@ show "$HALO_BPF" start
 at_exit stop_daemon
 DAEMON_PID=$(halo -j status | jq .daemon.pid)
 make_faster perlin "$PROGRAMS_DIR/halo/perlin" "$PROGRAMS_DIR/plain/perlin" path 30
-make_faster nussinov "$PROGRAMS_DIR/halo/nussinov" "$PROGRAMS_DIR/plain/nussinov" pid 60
-[ "$with_sqlite" = no ] ||
-	make_faster sqlite "$BUILD_DIR/apps/halo/sqlite" "$BUILD_DIR/apps/plain/sqlite" build-id 45
-show "$HALO_BPF" status
+make_faster nussinov "$PROGRAMS_DIR/halo/nussinov" "$PROGRAMS_DIR/plain/nussinov" pid 30
+[ "$with_app" = no ] ||
+	make_faster "$APP" "$BUILD_DIR/apps/halo/$APP" "$BUILD_DIR/apps/plain/$APP" build-id 30
 table
 if [ ${#different[@]} -gt 0 ]; then
 	die "the output of ${different[*]} is not that of the plain build"
