@@ -17,8 +17,8 @@
 /* How long to wait between two looks at a counter. */
 #define POLL_MIN (MSEC / 5)
 #define POLL_MAX (2 * MSEC)
-/* Looks per window while windows are long: an edge is then found within 1/256 of the window. */
-#define POLLS_PER_WINDOW 256
+/* Looks per window while windows are long: an edge is then found within 1/64 of the window. */
+#define POLLS_PER_WINDOW 64
 
 /* With fewer pairs the median has no 95 % interval. */
 #define LEAST_PAIRS 6
