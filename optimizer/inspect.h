@@ -30,6 +30,9 @@ const char *inspect__fp(LLVMValueRef fn, enum request_fp fp, bool *floating);
 const char *inspect__references(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
 				char *buf, size_t size);
 
+/* inspect_unwind.c: whether an exception may pass through a function that has none of its own. */
+bool inspect__may_unwind(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn);
+
 /* inspect_literals.c: whether the address of a string literal outlives a call, or is compared. */
 bool inspect__keeps_literal(LLVMValueRef fn);
 

@@ -8,7 +8,7 @@ work_dir
 
 SOURCES=$SELFTESTS_DIR/e2e/torture
 APPS_DIR=$BUILD_DIR/apps
-need_built "$HALO_BPF" "$BUILD_DIR/halo-opt" "$HALO_CC"
+need_built "$HALO_BPF" "$BUILD_DIR/halo-opt" "$HALO_CC" "$HALO_CXX"
 
 # torture OUTPUT ARGUMENT…: the report is in $WORK/report, the exit status in $status
 torture() {
@@ -52,8 +52,11 @@ build_cases() {
 		$cc $common $other -c "$SOURCES/state2.c" -o "$out.o/state2.o"
 		$cc $common $other -fno-vectorize -fno-slp-vectorize -c "$SOURCES/numbers.c" -o "$out.o/numbers.o"
 		$cc $common $other -ffast-math -c "$SOURCES/fast.c" -o "$out.o/fast.o"
-		$cxx $common $flags -c "$SOURCES/objects.cc" -o "$out.o/objects.o"
-		$cxx $flags $6 "$out.o"/*.o -lm -pthread -o "$out"
+		if [ "$cxx" != none ]; then
+			$cxx $common $flags -c "$SOURCES/objects.cc" -o "$out.o/objects.o"
+			cc=$cxx
+		fi
+		$cc $flags $6 "$out.o"/*.o -lm -pthread -o "$out"
 	}
 }
 
@@ -61,8 +64,13 @@ build_cases() {
 check_cases() {
 	local name=$1
 	shift
-	build_cases clang-19 clang++-19 "$name.plain" "$@"
-	build_cases "$HALO_CC" "$HALO_CXX" "$name" "$@"
+	if [[ $1 = *ONLY_C* ]]; then
+		build_cases clang-19 none "$name.plain" "$@"
+		build_cases "$HALO_CC" none "$name" "$@"
+	else
+		build_cases clang-19 clang++-19 "$name.plain" "$@"
+		build_cases "$HALO_CC" "$HALO_CXX" "$name" "$@"
+	fi
 	"$WORK/$name.plain" 2 1920 >"$WORK/expected"
 	torture "$WORK/actual" --hold --seed 1 "$WORK/$name" 2 1920
 	switched "cases, $name" "$WORK/expected" "$WORK/actual"
@@ -71,10 +79,11 @@ check_cases() {
 }
 
 check_cases usual -O2 -O2 ""
-check_cases levels -O1 -O3 ""
-check_cases sizes -Os -O0 ""
-check_cases fixed "-O2 -fno-pie" "-O2 -fno-pie" -no-pie
-check_cases static -O2 -O2 -static
+check_cases c "-O2 -DONLY_C" -O2 ""
+check_cases levels "-O1 -DONLY_C" -O3 ""
+check_cases sizes "-Os -DONLY_C" -O0 ""
+check_cases fixed "-O2 -fno-pie -DONLY_C" "-O2 -fno-pie" -no-pie
+check_cases static "-O2 -DONLY_C" -O2 -static
 check_cases hardened "-O2 -fcf-protection=full -fstack-protector-all" "-O2 -fno-omit-frame-pointer" -Wl,--gc-sections
 check_cases machine "-O3 -march=native" "-O2 -fno-math-errno" ""
 

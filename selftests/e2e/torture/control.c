@@ -177,6 +177,17 @@ uint64_t by_value(int round)
 	return h;
 }
 
+int each(int *list, int n, int (*fn)(int))
+{
+	int i, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		list[i] = list[i] * 3 + 1;
+		sum += fn(list[i]) ^ i;
+	}
+	return sum;
+}
+
 static int direction;
 static int compare(const void *a, const void *b)
 {

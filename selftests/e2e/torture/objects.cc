@@ -195,3 +195,27 @@ uint64_t templates(int round)
 	return mix(h, power<int>(round & 7, 9) + power<short>(3, 5) +
 			      static_cast<int>(power<double>(0.5, 9)));
 }
+
+/* Through C, which knows nothing of it. */
+uint64_t thrown_through(int round)
+{
+	uint64_t h = 1;
+	int list[20];
+
+	for (int i = 0; i < 20; i++)
+		list[i] = i * round;
+	for (int i = 0; i < 5; i++) {
+		try {
+			h = mix(h, each(list, 20, [](int n) {
+					if (n % 50 == 7)
+						throw n;
+					return n & 7;
+				}));
+		} catch (int n) {
+			h = mix(h, n);
+		}
+		for (int &n : list)
+			n &= 0xffff;
+	}
+	return h;
+}

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CASES(X)         \
+#define C_CASES(X)       \
 	X(same_names)    \
 	X(same_names2)   \
 	X(thread_state)  \
@@ -47,14 +47,25 @@ extern "C" {
 	X(halves)        \
 	X(library_loops) \
 	X(bit_fields)    \
-	X(atomics)       \
-	X(objects)       \
-	X(guards)        \
-	X(exceptions)    \
-	X(templates)
+	X(atomics)
+
+/* Not in a program of C alone, whose functions no exception passes through. */
+#define CXX_CASES(X)  \
+	X(objects)    \
+	X(guards)     \
+	X(exceptions) \
+	X(templates)  \
+	X(thrown_through)
+
+#ifdef ONLY_C
+#define CASES C_CASES
+#else
+#define CASES(X) C_CASES(X) CXX_CASES(X)
+#endif
 
 #define DECLARE(name) uint64_t name(int round);
-CASES(DECLARE)
+C_CASES(DECLARE)
+CXX_CASES(DECLARE)
 #undef DECLARE
 
 static inline uint64_t mix(uint64_t h, uint64_t v)
@@ -80,6 +91,7 @@ extern const char *const shared_name;
 const char *name_of(int n);
 int (*shared_function(int n))(int);
 int alias_of(int n);
+int each(int *list, int n, int (*fn)(int));
 
 #ifdef __cplusplus
 }
