@@ -95,6 +95,68 @@ static void multiply_adds_round_as_shipped(void **state)
 	LLVMContextDispose(ctx);
 }
 
+static const char conversions[] =
+	"define i8 @byte(double %d) { %r = fptoui double %d to i8 ret i8 %r }\n"
+	"define <4 x i16> @shorts(<4 x float> %f) { %r = fptosi <4 x float> %f to <4 x i16> "
+	"ret <4 x i16> %r }\n"
+	"define i32 @word(float %f) { %r = fptoui float %f to i32 ret i32 %r }\n"
+	"define i32 @int(float %f) { %r = fptosi float %f to i32 ret i32 %r }\n"
+	"define i64 @long(double %d) { %r = fptoui double %d to i64 ret i64 %r }\n"
+	"define i32 @extended(x86_fp80 %d) { %r = fptoui x86_fp80 %d to i32 ret i32 %r }\n";
+
+/* As the scalar instructions do it that shipped code has. */
+static void conversions_wrap(void **state)
+{
+	LLVMContextRef ctx = LLVMContextCreate();
+	LLVMModuleRef module = parse(ctx, conversions);
+
+	(void)state;
+	fp__widen_conversions(module);
+	assert_true(has(module, "fptosi double %d to i32"));
+	assert_true(has(module, "fptosi <4 x float> %f to <4 x i32>"));
+	assert_true(has(module, "trunc <4 x i32>"));
+	assert_true(has(module, "fptosi float %f to i64"));
+	assert_true(has(module, "fptosi float %f to i32"));
+	assert_true(has(module, "fptoui double %d to i64"));
+	assert_true(has(module, "fptoui x86_fp80 %d to i32"));
+	assert_false(has(module, "fptoui double %d to i8"));
+	LLVMDisposeModule(module);
+	LLVMContextDispose(ctx);
+}
+
+static const char literals[] =
+	"@l = private unnamed_addr constant [2 x i8] c\"a\\00\"\n"
+	"@named = internal constant [2 x i8] c\"a\\00\"\n"
+	"@kept = internal global ptr null\n"
+	"declare void @take(ptr)\n"
+	"define ptr @returned() { ret ptr @l }\n"
+	"define void @stored() { store ptr @l, ptr @kept ret void }\n"
+	"define i1 @compared(ptr %p) { %r = icmp eq ptr %p, @l ret i1 %r }\n"
+	"define ptr @chosen(i1 %c) { %v = alloca ptr store ptr @l, ptr %v %r = load ptr, ptr %v "
+	"%s = select i1 %c, ptr %r, ptr null ret ptr %s }\n"
+	"define void @passed() { %v = alloca ptr store ptr @l, ptr %v %r = load ptr, ptr %v "
+	"call void @take(ptr %r) ret void }\n"
+	"define i8 @read() { %r = load i8, ptr @l ret i8 %r }\n"
+	"define i1 @tested() { %r = icmp eq ptr @l, null ret i1 %r }\n"
+	"define ptr @variable() { ret ptr @named }\n";
+
+static void literals_that_are_kept(void **state)
+{
+	static const char *const kept[] = {"returned", "stored", "compared", "chosen"};
+	static const char *const other[] = {"passed", "read", "tested", "variable"};
+	LLVMContextRef ctx = LLVMContextCreate();
+	LLVMModuleRef module = parse(ctx, literals);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		assert_true(inspect__keeps_literal(LLVMGetNamedFunction(module, kept[i])));
+	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		assert_false(inspect__keeps_literal(LLVMGetNamedFunction(module, other[i])));
+	LLVMDisposeModule(module);
+	LLVMContextDispose(ctx);
+}
+
 static int scan(const char *assembly, struct relocs *relocs)
 {
 	struct halo_err err = {0};
@@ -232,6 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(features_are_added),
 		cmocka_unit_test(multiply_adds_round_as_shipped),
+		cmocka_unit_test(conversions_wrap),
+		cmocka_unit_test(literals_that_are_kept),
 		cmocka_unit_test(relocations),
 		cmocka_unit_test(broken_objects),
 		cmocka_unit_test(loops_are_counted),
