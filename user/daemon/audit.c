@@ -17,8 +17,15 @@
 /* How long to wait between two looks at a counter. */
 #define POLL_MIN (MSEC / 5)
 #define POLL_MAX (2 * MSEC)
-/* Looks per window while windows are long: an edge is then found within 1/64 of the window. */
-#define POLLS_PER_WINDOW 64
+/* Looks at an edge that is slow to come. */
+#define POLLS_PER_EDGE 32
+
+/*
+ * A look costs the daemon some 40 us: so much time of a window pays for one, for an audit to take
+ * less than 2 % of a CPU. Windows longer than FILL_MAX are not made for that.
+ */
+#define FILL_PER_POLL (5 * MSEC / 2)
+#define FILL_MAX      (100 * MSEC)
 
 /* With fewer pairs the median has no 95 % interval. */
 #define LEAST_PAIRS 6
@@ -44,7 +51,7 @@ struct block {
 	uint64_t entries;      /* of its arm, when the slot was switched to it */
 	struct reading opened; /* at its first entry */
 	struct reading left;   /* when the slot was switched to the next block */
-	uint64_t opened_at;
+	uint64_t switched_at, opened_at;
 };
 
 /*
@@ -69,6 +76,9 @@ struct halo_audit {
 	bool first_is_new;     /* order of the pair under way */
 	struct window pair[2]; /* of the pair under way, by arm */
 	uint64_t poll_ns;
+	unsigned int polls; /* at the last edge and in the window before it */
+	uint64_t edge_ns; /* how long the last edge was waited for */
+	uint64_t fill_ns; /* shortest window */
 	uint64_t seen_entries; /* when last looked at */
 	uint64_t progress_at;  /* when they last grew */
 
@@ -162,7 +172,7 @@ static void begin_block(struct halo_audit *a)
 	a->blocks++;
 	a->phase = PHASE_EDGE;
 	a->seen_entries = b->entries;
-	a->progress_at = a->now;
+	a->progress_at = b->switched_at = a->now;
 }
 
 /* Median and interval as ratios of costs. Without an interval both bounds are 0. */
@@ -244,10 +254,18 @@ static void close_window(struct halo_audit *a, uint64_t ns)
 	w->inner.entries = growth(p->opened.entries, p->left.entries);
 	w->whole.ns = growth(p->opened.ns, ns);
 	w->whole.entries = growth(p->entries, end);
-	a->poll_ns = (a->now - p->opened_at) / POLLS_PER_WINDOW;
-	a->poll_ns = MIN(MAX(a->poll_ns, POLL_MIN), POLL_MAX);
 	if (a->blocks % 2)
 		end_pair(a);
+}
+
+/* The last edge took @edge_ns to come: how often to look for the next, and how long to pay for it. */
+static void pace(struct halo_audit *a, uint64_t edge_ns)
+{
+	a->poll_ns = MAX(edge_ns, a->edge_ns) / POLLS_PER_EDGE;
+	a->poll_ns = MIN(MAX(a->poll_ns, POLL_MIN), POLL_MAX);
+	a->edge_ns = edge_ns;
+	a->fill_ns = MAX(a->opts.block_ns, MIN(a->polls * FILL_PER_POLL, FILL_MAX));
+	a->polls = 0;
 }
 
 /* The first entry of a block. */
@@ -260,6 +278,7 @@ static void cross_edge(struct halo_audit *a)
 	b->opened.entries = entries(a, b->arm);
 	b->opened_at = a->now;
 	a->phase = PHASE_FILL;
+	pace(a, a->now - b->switched_at);
 	if (a->blocks > 1)
 		close_window(a, b->opened.ns);
 }
@@ -271,6 +290,7 @@ static bool entered(struct halo_audit *a, uint64_t least)
 
 	if (growth(a->block.entries, count) >= least)
 		return true;
+	a->polls++;
 	if (count > a->seen_entries) {
 		a->seen_entries = count;
 		a->progress_at = a->now;
@@ -292,7 +312,7 @@ static uint64_t advance(struct halo_audit *a)
 			return a->now + a->poll_ns;
 		cross_edge(a);
 	}
-	end = a->block.opened_at + a->opts.block_ns;
+	end = a->block.opened_at + a->fill_ns;
 	if (a->now < end)
 		return end;
 	if (!entered(a, a->opts.min_entries))
