@@ -152,8 +152,8 @@ struct halo_event {
 	__u32 tgid;
 	__u32 parent; /* FORK: thread group id of the parent */
 	__u32 exe_id;
-	__u32 code; /* EXIT: exit_code as wait(2) has it */
-	__u32 reserved;
+	__u32 code;   /* EXIT: exit_code as wait(2) has it */
+	__u32 family; /* FORK: whose slots it shares; 0: its parent was not attached */
 	__u64 start_ns;
 	__u64 rip_addr; /* EXIT by a fault of the program: the instruction; else 0 */
 	struct halo_inode_key inode;

@@ -123,6 +123,7 @@ int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 	event.tgid = tgid;
 	event.parent = from;
 	event.exe_id = proc.exe_id;
+	event.family = proc.family;
 	event.start_ns = proc.start_ns;
 	send(&event);
 	return 0;

@@ -284,20 +284,17 @@ static struct halo_group *group_by_id(const struct halo_program *p, uint32_t id)
 	return NULL;
 }
 
-void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_t start_ns)
+void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint64_t start_ns)
 {
 	struct halo_process *proc = halo_process__find(p, pid);
-	struct halo_proc entry;
 
-	(void)parent;
 	if (proc)
 		halo_process__remove(proc);
 	proc = add(p, pid, start_ns);
 	if (!proc)
 		return;
-	/* The kernel copied the parent's entry at the fork itself, so it tells what was mapped then. */
-	if (!halo_kernel__get_proc(p->daemon->kernel, pid, &entry) && entry.family)
-		proc->group = group_by_id(p, entry.family);
+	/* A child that is gone by now counts too: it may have passed the group on to its own. */
+	proc->group = group_by_id(p, family);
 	if (!proc->group)
 		join_by_mapping(proc);
 	if (proc->group) {

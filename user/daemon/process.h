@@ -13,8 +13,8 @@ struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid)
 
 /* A process began to execute the binary; its constructor has a second to come. */
 void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns);
-/* A forked child: in its parent's group if that was attached when it forked. */
-void halo_process__fork(struct halo_program *p, pid_t pid, pid_t parent, uint64_t start_ns);
+/* A forked child: in its parent's group, @family, if that was attached when it forked; else 0. */
+void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint64_t start_ns);
 /* Forget the process; its group goes with its last one. */
 void halo_process__remove(struct halo_process *proc);
 void halo_process__remove_all(struct halo_program *p);

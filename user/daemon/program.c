@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../lib/util.h"
 #include "decide.h"
@@ -134,16 +135,30 @@ static void remember(struct halo_daemon *d, int fd, pid_t pid)
 	d->next_seen++;
 }
 
+/* env, nice and the like execute another file at once. Devices are left out, see kernel.h. */
+static bool is_asked_about(int fd, const struct halo_inode_key *key)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_ino == key->ino &&
+	       st.st_ctim.tv_sec * HALO_SEC + st.st_ctim.tv_nsec == key->ctime_ns;
+}
+
 /* An executable that the kernel side has not seen before: maybe a copy of an enrolled one. */
 static void on_look(struct halo_daemon *d, const struct halo_event *event)
 {
 	__cleanup_fd int fd = halo_identity__open_exe(event->tgid);
 	struct halo_program *p;
 
-	if (fd < 0)
+	if (fd < 0) {
+		halo_kernel__forget_key(d->kernel, &event->inode);
 		return;
+	}
 	p = halo_identity__program(d, fd);
-	halo_kernel__know_key(d->kernel, &event->inode, p ? p->exe_id : 0);
+	if (is_asked_about(fd, &event->inode))
+		halo_kernel__know_key(d->kernel, &event->inode, p ? p->exe_id : 0);
+	else
+		halo_kernel__forget_key(d->kernel, &event->inode);
 	if (p)
 		halo_process__exec(p, event->tgid, event->start_ns);
 	else
@@ -161,7 +176,7 @@ void halo_program__on_event(struct halo_daemon *d, const struct halo_event *even
 	if (event->kind == HALO_EVENT_EXEC)
 		halo_process__exec(p, event->tgid, event->start_ns);
 	else if (event->kind == HALO_EVENT_FORK)
-		halo_process__fork(p, event->tgid, event->parent, event->start_ns);
+		halo_process__fork(p, event->tgid, event->family, event->start_ns);
 	else if (event->kind == HALO_EVENT_EXIT)
 		on_exit_event(p, event);
 }

@@ -138,6 +138,11 @@ int halo_kernel__know_key(struct halo_kernel *k, const struct halo_inode_key *ke
 	return UPDATE(k->skel->maps.halo_inode, key, &exe_id, BPF_ANY);
 }
 
+int halo_kernel__forget_key(struct halo_kernel *k, const struct halo_inode_key *key)
+{
+	return DELETE(k->skel->maps.halo_inode, key);
+}
+
 int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc)
 {
 	return UPDATE(k->skel->maps.halo_proc, &tgid, proc, BPF_ANY);

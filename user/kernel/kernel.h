@@ -52,6 +52,8 @@ int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct h
  */
 int halo_kernel__know_inode(struct halo_kernel *k, int fd, uint32_t exe_id);
 int halo_kernel__know_key(struct halo_kernel *k, const struct halo_inode_key *key, uint32_t exe_id);
+/* There is no answer to a HALO_EVENT_LOOK: ask again at the file's next exec. */
+int halo_kernel__forget_key(struct halo_kernel *k, const struct halo_inode_key *key);
 
 int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc);
 int halo_kernel__get_proc(struct halo_kernel *k, uint32_t tgid, struct halo_proc *proc);
