@@ -74,21 +74,41 @@ static int open_pid(pid_t pid, int *fd, char **name, struct halo_err *err)
 	return *name ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
 }
 
+/* Since the file was seen it may have been built anew; in a container the name is another's. */
+static int check_build_id_of(int fd, const char *name, const struct halo_buildid *id,
+			     struct halo_err *err)
+{
+	struct halo_buildid found;
+
+	if (!halo_buildid__read(fd, &found, NULL) && found.len == id->len &&
+	    !memcmp(found.id, id->id, id->len))
+		return 0;
+	halo_err__set(err, -ESTALE, "%.300s has another build-id now", name);
+	halo_err__remedy(err, "name the program by its path, or by the pid of a running one");
+	return -ESTALE;
+}
+
 static int open_build_id(struct halo_daemon *d, const char *text, int *fd, char **name,
 			 struct halo_err *err)
 {
 	struct halo_buildid id;
 	pid_t pid;
+	int ret;
 
 	if (halo_buildid__parse(text, &id))
 		return halo_err__set(err, -EINVAL, "\"%.64s\" is not a build-id", text);
 	pid = halo_identity__pid_by_build_id(&id);
-	if (pid)
-		return open_pid(pid, fd, name, err);
-	for (size_t i = 0; i < HALO_SEEN_MAX; i++)
-		if (d->seen[i].id.len == id.len && !memcmp(d->seen[i].id.id, id.id, id.len) &&
-		    d->seen[i].path[0] == '/')
-			return open_path(d->seen[i].path, fd, name, err);
+	if (pid) {
+		ret = open_pid(pid, fd, name, err);
+		return ret ? ret : check_build_id_of(*fd, *name, &id, err);
+	}
+	for (size_t i = 0; i < HALO_SEEN_MAX; i++) {
+		if (d->seen[i].id.len != id.len || memcmp(d->seen[i].id.id, id.id, id.len) ||
+		    d->seen[i].path[0] != '/')
+			continue;
+		ret = open_path(d->seen[i].path, fd, name, err);
+		return ret ? ret : check_build_id_of(*fd, *name, &id, err);
+	}
 	halo_err__set(err, -ENOENT, "no program with build-id %s is known", text);
 	halo_err__cause(err, "none runs, and none was started since the daemon was");
 	halo_err__remedy(err, "name the program by its path");
