@@ -13,6 +13,7 @@
 #include "compile.h"
 #include "fp.h"
 #include "imports.h"
+#include "shifts.h"
 
 #define TRIPLE "x86_64-pc-linux-gnu"
 
@@ -119,6 +120,7 @@ static int optimize(const struct halo_prepared *p, struct bound *bound, const st
 	if (ret)
 		return ret;
 	fp__widen_conversions(bound->module);
+	shifts__mask(bound->module);
 	if (req->fp == FP_EXACT)
 		fp__keep_shipped_fma(bound->module);
 	ret = attrs__apply(p, bound->module, &req->config, err);

@@ -18,6 +18,7 @@
 #include "inspect.h"
 #include "ir.h"
 #include "relocs.h"
+#include "shifts.h"
 
 static LLVMModuleRef parse(LLVMContextRef ctx, const char *text)
 {
@@ -120,6 +121,26 @@ static void conversions_wrap(void **state)
 	assert_true(has(module, "fptoui double %d to i64"));
 	assert_true(has(module, "fptoui x86_fp80 %d to i32"));
 	assert_false(has(module, "fptoui double %d to i8"));
+	LLVMDisposeModule(module);
+	LLVMContextDispose(ctx);
+}
+
+static const char shifts[] =
+	"define i32 @variable(i32 %a, i32 %n) { %r = shl nuw i32 %a, %n ret i32 %r }\n"
+	"define i64 @constant(i64 %a) { %r = lshr i64 %a, 7 ret i64 %r }\n"
+	"define i8 @narrow(i8 %a, i8 %n) { %r = ashr i8 %a, %n ret i8 %r }\n";
+
+static void amounts_of_shifts_wrap(void **state)
+{
+	LLVMContextRef ctx = LLVMContextCreate();
+	LLVMModuleRef module = parse(ctx, shifts);
+
+	(void)state;
+	shifts__mask(module);
+	assert_true(has(module, "and i32 %n, 31"));
+	assert_true(has(module, "shl nuw i32 %a, %1"));
+	assert_true(has(module, "lshr i64 %a, 7"));
+	assert_true(has(module, "ashr i8 %a, %n"));
 	LLVMDisposeModule(module);
 	LLVMContextDispose(ctx);
 }
@@ -295,6 +316,7 @@ int main(void)
 		cmocka_unit_test(features_are_added),
 		cmocka_unit_test(multiply_adds_round_as_shipped),
 		cmocka_unit_test(conversions_wrap),
+		cmocka_unit_test(amounts_of_shifts_wrap),
 		cmocka_unit_test(literals_that_are_kept),
 		cmocka_unit_test(relocations),
 		cmocka_unit_test(broken_objects),

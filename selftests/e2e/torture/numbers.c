@@ -117,6 +117,32 @@ uint64_t narrow(int round)
 	return h;
 }
 
+static NOINLINE void shift(int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		words[i] = (unsigned int)i * 2654435761u << bytes[i];
+	for (i = 0; i < n; i++)
+		longs[i] = (uint64_t)words[i] * 2654435761u >> bytes[i];
+	for (i = 0; i < n; i++)
+		words[i] = words[i] << bytes[i] | words[i] >> (32 - bytes[i]);
+}
+
+/* The same with amounts. */
+uint64_t shifts(int round)
+{
+	uint64_t h = 1;
+	int i;
+
+	for (i = 0; i < 67; i++)
+		bytes[i] = (unsigned char)((i * 7 + round) % 75);
+	shift(67 - round % 9);
+	for (i = 0; i < 67; i++)
+		h = mix(h, words[i] + longs[i]);
+	return h;
+}
+
 uint64_t contraction(int round)
 {
 	double a = 1.0 / (round + 3), sum = 0, product = 0.1 * 10 - 1;

@@ -39,6 +39,7 @@ extern "C" {
 	X(long_doubles)  \
 	X(conversions)   \
 	X(narrow)        \
+	X(shifts)        \
 	X(contraction)   \
 	X(math_errno)    \
 	X(rounding)      \
