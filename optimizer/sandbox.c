@@ -43,6 +43,12 @@ static const char *const denied[] = {
 	"mq_open",
 	"setpriority",
 	"sched_setaffinity",
+	/* leaving the process group, by which the daemon ends a worker with all that it started */
+	"setsid",
+	"setpgid",
+	/* folders in the job's, which the daemon could not remove */
+	"mkdir",
+	"mkdirat",
 	/* the kernel */
 	"bpf",
 	"perf_event_open",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +71,23 @@ static int try_namespace(void)
 	return denied(syscall(SYS_clone, CLONE_NEWUSER, NULL, NULL, NULL, NULL));
 }
 
+/* What leaves the group outlives the job. */
+static int try_session(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(denied(setsid()) || denied(setpgid(0, 0)));
+	return waitpid(pid, &status, 0) != pid || status;
+}
+
+static int try_folder(void)
+{
+	return denied(mkdir("/tmp/halo-sandbox-test", 0700)) ||
+	       denied(mkdirat(AT_FDCWD, "/tmp/halo-sandbox-test", 0700));
+}
+
 /* The linker must still start. */
 static int try_exec(void)
 {
@@ -100,6 +119,8 @@ static void calls_are_denied(void **state)
 	assert_int_equal(run_inside(try_perf), 0);
 	assert_int_equal(run_inside(try_keyctl), 0);
 	assert_int_equal(run_inside(try_namespace), 0);
+	assert_int_equal(run_inside(try_session), 0);
+	assert_int_equal(run_inside(try_folder), 0);
 }
 
 static void work_is_allowed(void **state)
