@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 
 #include "attach_program.h"
 
@@ -155,6 +156,30 @@ static void test_sizes_are_fixed(void **state)
 	close_family(&f);
 }
 
+/* A store without room must cost neither the daemon nor a program its life at some later access. */
+static void test_full_store(void **state)
+{
+	const struct halo_layout layout = {.bias = BIAS};
+	struct halo_prepared program = test_program();
+	struct halo_family *family[8] = {NULL};
+	struct halo_store *store;
+	struct halo_err err = {0};
+	uint32_t n = 0;
+	int ret = 0;
+
+	(void)state;
+	skip_unless_root();
+	store = open_test_store();
+	assert_int_equal(mount(NULL, test_dir, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, "size=32k"),
+			 0);
+	for (; !ret && n < ARRAY_SIZE(family); n++)
+		ret = halo_family__create(store, n + 1, &program, &layout, &family[n], &err);
+	assert_int_equal(ret, -ENOSPC);
+	while (n-- > 0)
+		halo_family__free(family[n]);
+	remove_test_store(store);
+}
+
 static void refused(struct halo_prepared *p)
 {
 	const struct halo_layout layout = {.bias = BIAS};
@@ -198,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_offer),		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_bounds),		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_sizes_are_fixed), cmocka_unit_test(test_bad_tables),
+		cmocka_unit_test(test_full_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,9 +98,9 @@ static int map_slots(struct halo_family *f, struct halo_err *err)
 
 	if (fd < 0)
 		return fd;
-	if (ftruncate(fd, f->len))
+	/* All of its pages, so that no later access, the program's neither, fails for want of room. */
+	if (fallocate(fd, 0, 0, (off_t)f->len))
 		return halo_err__set(err, -errno, "cannot size the slots file: %m");
-	/* Populated, so that no later store can fail for want of memory. */
 	map = mmap(NULL, f->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (map == MAP_FAILED)
 		return halo_err__set(err, -errno, "cannot map the slots file: %m");
