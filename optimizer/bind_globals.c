@@ -6,6 +6,7 @@
 #include "../user/lib/util.h"
 #include "bind.h"
 #include "ir.h"
+#include "literals.h"
 
 void bind__drop_special(LLVMModuleRef module)
 {
@@ -101,7 +102,7 @@ static int drop_ifuncs(struct binder *b)
 	return 0;
 }
 
-/* Constants without an address of their own, or which the program has no copy of. */
+/* Constants that the program has no copy of, or not one that is found. */
 static bool is_copied(LLVMValueRef var, struct place place)
 {
 	LLVMValueRef init = LLVMGetInitializer(var);
@@ -109,8 +110,7 @@ static bool is_copied(LLVMValueRef var, struct place place)
 	if (!init || !LLVMIsGlobalConstant(var) || LLVMIsThreadLocal(var) ||
 	    ir__holds_address(init))
 		return false;
-	return place.where == WHERE_NOWHERE ||
-	       (resolve__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr);
+	return place.where == WHERE_NOWHERE;
 }
 
 struct reachable {
@@ -164,6 +164,8 @@ static int bind_variable(struct binder *b, LLVMValueRef var)
 	bool fold = may_fold(b, var);
 	int ret;
 
+	if (place.where == WHERE_NOWHERE && literals__is(var))
+		place = literals__find(b->p, var);
 	strip_placement(var);
 	if (is_copied(var, place)) {
 		LLVMSetLinkage(var, LLVMPrivateLinkage);

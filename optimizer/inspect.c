@@ -234,7 +234,7 @@ void inspect__function(const struct halo_prepared *p, uint32_t unit, LLVMValueRe
 		why = inspect__references(p, unit, fn, out->why, sizeof(out->why));
 	if (!why && inspect__may_unwind(p, unit, fn))
 		why = "an exception may pass through it";
-	if (!why && inspect__keeps_literal(fn))
+	if (!why && inspect__keeps_literal(p, fn))
 		why = "a string literal of it can be told by its address";
 	if (why && why != out->why)
 		snprintf(out->why, sizeof(out->why), "%s", why);

@@ -33,8 +33,11 @@ const char *inspect__references(const struct halo_prepared *p, uint32_t unit, LL
 /* inspect_unwind.c: whether an exception may pass through a function that has none of its own. */
 bool inspect__may_unwind(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn);
 
-/* inspect_literals.c: whether the address of a string literal outlives a call, or is compared. */
-bool inspect__keeps_literal(LLVMValueRef fn);
+/*
+ * inspect_literals.c: whether the address of a string literal that the image has
+ * a copy of outlives a call, or is compared.
+ */
+bool inspect__keeps_literal(const struct halo_prepared *p, LLVMValueRef fn);
 
 /* Edges to a block from one that it leads to. */
 uint32_t inspect__loops(LLVMValueRef fn);

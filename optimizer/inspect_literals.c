@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * An image has copies of string literals, and the program keeps its own. That they are two shows when
+ * Where the program's own literal is not found, an image has a copy. That they are two shows when
  * the address of one outlives the call or is compared: then the literal that one version returned is
  * not the one that another version returns. (What a callee does with an argument is not followed.)
  */
 #include "inspect.h"
 #include "ir.h"
-#include "resolve.h"
+#include "literals.h"
 
 #define DEPTH_MAX 6
 
-static int is_literal(LLVMValueRef global, void *ctx)
+struct kept {
+	const struct halo_prepared *p;
+	bool compared;
+};
+
+/* Nobody tells empty strings by their address, but where it is compared. */
+static int is_lost(LLVMValueRef global, void *ctx)
 {
-	(void)ctx;
-	return LLVMIsAGlobalVariable(global) && LLVMIsGlobalConstant(global) &&
-	       LLVMGetInitializer(global) && resolve__is_local(global) &&
-	       LLVMGetUnnamedAddress(global) == LLVMGlobalUnnamedAddr;
+	const struct kept *k = ctx;
+
+	if (!literals__is(global) || (!k->compared && literals__is_empty(global)))
+		return 0;
+	return literals__find(k->p, global).where == WHERE_NOWHERE;
 }
 
 static bool value_escapes(LLVMValueRef value, unsigned int depth);
@@ -78,20 +85,20 @@ static bool value_escapes(LLVMValueRef value, unsigned int depth)
 	return false;
 }
 
-bool inspect__keeps_literal(LLVMValueRef fn)
+bool inspect__keeps_literal(const struct halo_prepared *p, LLVMValueRef fn)
 {
 	ir__for_each_block(block, fn)
 	{
 		ir__for_each_inst(inst, block)
 		{
+			struct kept k = {.p = p, .compared = LLVMIsAICmpInst(inst)};
 			int i, n = LLVMGetNumOperands(inst);
 
 			for (i = 0; i < n; i++) {
 				LLVMValueRef op = LLVMGetOperand(inst, i);
 
 				if (op && !LLVMValueIsBasicBlock(op) && LLVMIsConstant(op) &&
-				    ir__visit_globals(op, is_literal, NULL) &&
-				    use_escapes(inst, op, 0))
+				    use_escapes(inst, op, 0) && ir__visit_globals(op, is_lost, &k))
 					return true;
 			}
 		}

@@ -17,6 +17,7 @@
 #include "imports.h"
 #include "inspect.h"
 #include "ir.h"
+#include "literals.h"
 #include "relocs.h"
 #include "shifts.h"
 
@@ -167,13 +168,26 @@ static void literals_that_are_kept(void **state)
 	static const char *const other[] = {"passed", "read", "tested", "variable"};
 	LLVMContextRef ctx = LLVMContextCreate();
 	LLVMModuleRef module = parse(ctx, literals);
+	static const uint8_t constants[] = "ba\0c", twice[] = "b\0a\0a";
+	struct halo_section section = {
+		.name = ".rodata", .type = 1, .flags = 2, .data = constants, .size = 5};
+	struct halo_segment segment = {.vaddr = 0x1000, .filesz = 16, .memsz = 16};
+	struct halo_prepared p = {.map = constants, .segments = &segment, .n_segments = 1};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		assert_true(inspect__keeps_literal(LLVMGetNamedFunction(module, kept[i])));
+		assert_true(inspect__keeps_literal(&p, LLVMGetNamedFunction(module, kept[i])));
 	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-		assert_false(inspect__keeps_literal(LLVMGetNamedFunction(module, other[i])));
+		assert_false(inspect__keeps_literal(&p, LLVMGetNamedFunction(module, other[i])));
+	/* The program has it at one place; then at two. */
+	p.sections = &section;
+	p.n_sections = 1;
+	assert_int_equal(literals__find(&p, LLVMGetNamedGlobal(module, "l")).addr, 0x1001);
+	assert_false(inspect__keeps_literal(&p, LLVMGetNamedFunction(module, "returned")));
+	p.map = section.data = twice;
+	section.size = sizeof(twice);
+	assert_true(inspect__keeps_literal(&p, LLVMGetNamedFunction(module, "returned")));
 	LLVMDisposeModule(module);
 	LLVMContextDispose(ctx);
 }
