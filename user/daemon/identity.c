@@ -8,12 +8,14 @@
 #include <sys/stat.h>
 
 #include "../lib/util.h"
+#include "aside.h"
 #include "identity.h"
 #include "inject.h"
 #include "maps.h"
 
 #define ENVIRON_MAX (256 << 10)
-#define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
+#define WAIT_MS	    1000 /* for the environment of a process */
+#define CHECKED_MAX 256	 /* files compared by contents in one walk through /proc */
 
 int halo_identity__copy(const struct halo_program *p)
 {
@@ -239,15 +241,21 @@ static ssize_t read_proc(pid_t pid, const char *name, char *buf, size_t size)
 	return n < 0 ? -1 : (ssize_t)got;
 }
 
-bool halo_identity__disabled(pid_t pid)
+static int is_disabled(void *ctx)
 {
+	const pid_t *pid = ctx;
 	__cleanup_free char *env = malloc(ENVIRON_MAX);
-	ssize_t n = env ? read_proc(pid, "environ", env, ENVIRON_MAX) : -1;
+	ssize_t n = env ? read_proc(*pid, "environ", env, ENVIRON_MAX) : -1;
 
 	for (ssize_t at = 0; at < n; at += strlen(env + at) + 1)
 		if (!strcmp(env + at, "HALO_DISABLE=1"))
-			return true;
-	return false;
+			return 1;
+	return 0;
+}
+
+int halo_identity__disabled(pid_t pid, struct halo_err *err)
+{
+	return halo_aside__run(is_disabled, &pid, sizeof(pid), NULL, 0, WAIT_MS, err);
 }
 
 /* The fields of /proc/PID/stat from the third on, in @buf. The name before may hold anything. */

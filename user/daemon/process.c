@@ -202,8 +202,11 @@ static int inject(struct halo_process *proc, struct halo_err *err)
 		proc->reason[0] = '\0';
 		return 0;
 	}
-	if (halo_identity__disabled(proc->pid))
+	ret = halo_identity__disabled(proc->pid, err);
+	if (ret > 0)
 		return halo_err__set(err, -ECANCELED, "HALO_DISABLE=1 is in its environment");
+	if (ret < 0)
+		return ret;
 	ret = halo_group__new(p, &layout, &group, err);
 	if (ret)
 		return ret;
@@ -231,7 +234,8 @@ static void try_later(struct halo_process *proc, const struct halo_err *err)
 		snprintf(proc->reason, sizeof(proc->reason),
 			 "an earlier daemon attached it: it keeps what it runs until it is "
 			 "started anew");
-	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED) {
+	/* All else waits for an attempt: one that was in vain for so long is not repeated. */
+	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED || err->code == -ETIME) {
 		char reason[sizeof(proc->reason)];
 
 		memcpy(reason, proc->reason, sizeof(reason));

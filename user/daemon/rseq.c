@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 
 #include "../lib/util.h"
+#include "aside.h"
 #include "attach.h"
 #include "maps.h"
 
 /* Thread-local blocks are far smaller. */
 #define RSEQ_DISTANCE_MAX (1LL << 24)
+#define WAIT_MS		  1000
 
 /* Where an ELF file defines the two variables of the rseq ABI of glibc; link-time, 0: not there. */
 struct rseq_symbols {
@@ -126,12 +128,17 @@ static bool may_define(const struct halo_map *m, uint64_t exe_ino)
 		strncmp(base, "/libc.so", 8) == 0 || strncmp(base, "/libc-", 6) == 0);
 }
 
-int64_t halo_rseq__offset(pid_t pid)
+struct search {
+	pid_t pid;
+	int64_t offset;
+};
+
+static int search(void *ctx)
 {
-	__cleanup_fd int proc = halo_proc__open(pid, NULL);
+	struct search *s = ctx;
+	__cleanup_fd int proc = halo_proc__open(s->pid, NULL);
 	__cleanup_fd int mem = -1;
 	struct halo_maps maps;
-	int64_t offset = 0;
 	struct stat exe;
 	size_t i;
 
@@ -140,9 +147,17 @@ int64_t halo_rseq__offset(pid_t pid)
 	mem = openat(proc, "mem", O_RDONLY | O_CLOEXEC);
 	if (mem < 0 || halo_maps__read(proc, &maps, NULL))
 		return 0;
-	for (i = 0; i < maps.n && !offset; i++)
+	for (i = 0; i < maps.n && !s->offset; i++)
 		if (may_define(&maps.v[i], exe.st_ino))
-			offset = offset_from(proc, mem, &maps.v[i]);
+			s->offset = offset_from(proc, mem, &maps.v[i]);
 	halo_maps__free(&maps);
-	return offset;
+	return 0;
+}
+
+int64_t halo_rseq__offset(pid_t pid)
+{
+	struct search s = {.pid = pid};
+
+	halo_aside__run(search, &s, sizeof(s), NULL, 0, WAIT_MS, NULL);
+	return s.offset;
 }

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A program that lets nobody look at it is not optimized, and holds nothing up.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_built "$HALO_BPF" "$HALO_CC"
+work_dir
+
+# Whoever reads its slots waits for a page that never comes.
+cat >"$WORK/app.c" <<-END
+	#include <fcntl.h>
+	#include <linux/userfaultfd.h>
+	#include <stdint.h>
+	#include <sys/ioctl.h>
+	#include <sys/mman.h>
+	#include <sys/syscall.h>
+	#include <unistd.h>
+
+	extern char begin[] __asm__("__halo_slots_begin") __attribute__((visibility("hidden")));
+	extern char end[] __asm__("__halo_slots_end") __attribute__((visibility("hidden")));
+
+	__attribute__((noinline)) unsigned long work(unsigned long n)
+	{
+		unsigned long sum = 0;
+
+		for (unsigned long i = 0; i < n; i++)
+			sum += i * i ^ sum >> 3;
+		return sum;
+	}
+
+	int main(int argc, char **argv)
+	{
+		struct uffdio_register pages = {
+			.range = {(uint64_t)begin, (uint64_t)(end - begin)},
+			.mode = UFFDIO_REGISTER_MODE_MISSING,
+		};
+		struct uffdio_api api = {.api = UFFD_API};
+		volatile unsigned long sum = work(argc);
+		int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+		(void)argv;
+		(void)sum;
+		if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+			return 1;
+		mmap(begin, end - begin, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		if (ioctl(fd, UFFDIO_REGISTER, &pages))
+			return 1;
+		write(STDOUT_FILENO, "ready\n", 6);
+		for (;;)
+			syscall(SYS_pause);
+	}
+END
+"$HALO_CC" -O2 -o "$WORK/app" "$WORK/app.c"
+
+with_daemon
+HALO_SOCKET=$WORK/none "$WORK/app" >"$WORK/ready" &
+pid=$!
+at_exit "end_process $pid"
+wait_for 20 grep -q ready "$WORK/ready" || skip_all "no userfaultfd"
+
+# Ends before the daemon does: a daemon that hangs could not be ended.
+timeout 30 "$HALO_BPF" enroll "$WORK/app" >/dev/null 2>&1 || true
+if output=$(timeout 30 "$HALO_BPF" -j status); then
+	tap_ok "the daemon answers"
+else
+	tap_not_ok "the daemon answers"
+fi
+tap_like "status says why it is not attached" "keeps whoever examines it waiting" \
+	"$(jq -r '.programs[].pids[].reason' <<<"$output")"
+tap_is "the program runs on" "$pid" "$(pgrep -x app -P $$)"
+end_process "$pid"
+tap_done
