@@ -126,7 +126,7 @@ tap_is "nothing is left behind" "" "$(find /run -maxdepth 1 -name 'halo-bpf-tort
 
 # The same seed, the same choice.
 choice() {
-	torture /dev/null --seed "$1" --hold --functions 2 "$PROGRAMS_DIR/halo/lu" --rounds 1
+	torture /dev/null --seed "$1" --hold --functions 2 "$PROGRAMS_DIR/halo/lu" --seconds 4
 	report '[.compiled, .refused[].function] | join(" ")'
 }
 tap_is "a seed chooses what it chose before" "$(choice 77)" "$(choice 77)"
