@@ -303,6 +303,23 @@ local_kernel()
 }
 check "a local noinline function keeps its signature and has a slot" local_kernel
 
+# Entries that count change r11.
+registers()
+{
+	cat >registers.c <<-END
+		#define LOOP(x) do for (long i = 0; i < 99; i++) sum += i * (x) ^ sum >> 3; while (0)
+		volatile long sum;
+		void usual(long x) { LOOP(x); }
+		__attribute__((preserve_none)) void argument_in_r11(long x) { LOOP(x); }
+		__attribute__((no_caller_saved_registers)) void nothing_free(long x) { LOOP(x); }
+		int main(void) { return 0; }
+	END
+	"$HALO_CC" -O2 -mgeneral-regs-only registers.c -o registers
+	rows registers .halo.func | awk '$1 && $2 {print $1}' >slots
+	[ "$(cat slots)" = $((16#$(nm registers | awk '$3 == "usual" {print $1}'))) ]
+}
+check "a function that leaves no register free has no slot" registers
+
 traced()
 {
 	"$HALO_CC" -O2 -rdynamic "$src/trace.c" -o trace

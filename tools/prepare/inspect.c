@@ -202,6 +202,25 @@ static bool same_signature(const struct halo_unit_state *u, LLVMValueRef func)
 	       same_convention(o->cc, LLVMGetFunctionCallConv(func));
 }
 
+/* Entries that count change r11: conventions that have it free. Others may pass an argument in it. */
+static bool frees_scratch(LLVMValueRef func)
+{
+	switch (LLVMGetFunctionCallConv(func)) {
+	case LLVMCCallConv:
+	case LLVMFastCallConv:
+	case LLVMColdCallConv:
+	case LLVMPreserveMostCallConv:
+	case LLVMPreserveAllCallConv:
+	case LLVMX8664SysVCallConv:
+	case LLVMWin64CallConv:
+	case LLVMX86VectorCallCallConv:
+	case LLVMX86RegCallCallConv:
+		return !halo_value__has_string_attr(func, "no_caller_saved_registers");
+	default:
+		return false;
+	}
+}
+
 /*
  * Dead-argument elimination lets callers pass garbage where the optimized body ignores an argument.
  * A variant compiled another way may look at it.
@@ -258,6 +277,8 @@ unsigned halo_unit__reason(const struct halo_unit_state *u, LLVMValueRef func)
 		return HALO_SANITIZED;
 	if (has_other_entry(func))
 		return HALO_PROLOGUE;
+	if (!frees_scratch(func))
+		return HALO_REGISTERS;
 	if (halo_value__is_local(func) && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(func)))
 		return HALO_VARARG_LOCAL;
 	if (!same_signature(u, func) || callers_pass_garbage(func))

@@ -79,7 +79,8 @@ struct halo_unit_row {
 	X(VARARG_LOCAL, "local and variadic")                                                      \
 	X(SANITIZED, "the build has instrumentation that depends on entries")                      \
 	X(PROLOGUE, "has prologue data or patchable entries already")                              \
-	X(STARTUP, "runs only at start or exit")
+	X(STARTUP, "runs only at start or exit")                                                   \
+	X(REGISTERS, "its calling convention leaves no register to entries that count")
 
 enum halo_reason {
 #define HALO_REASON_ENUM(name, text) HALO_##name,
