@@ -114,7 +114,7 @@ instrumented()
 	./plain >plain.out
 	./prepared >prepared.out
 	cmp plain.out prepared.out
-	if readelf -SW prepared | grep -q '\.halo\.func'; then
+	if readelf -SW prepared | grep '\.halo\.func' >found; then
 		rows prepared .halo.func | awk '$2 != 0' >redirected
 		[ ! -s redirected ]
 	fi
@@ -423,8 +423,8 @@ response()
 	has_slots resp 5
 	echo "-c" >mode.rsp
 	"$HALO_CC" @mode.rsp "$src/gc.c" -o gc.o
-	readelf -h gc.o | grep -q REL
-	readelf -SW gc.o | grep -q '\.halo\.func'
+	readelf -h gc.o | grep REL >found
+	readelf -SW gc.o | grep "\.halo\.func" >found
 }
 check "response files" response
 
