@@ -71,4 +71,52 @@ tap_like "status says why it is not attached" "keeps whoever examines it waiting
 	"$(jq -r '.programs[].pids[].reason' <<<"$output")"
 tap_is "the program runs on" "$pid" "$(pgrep -x app -P $$)"
 end_process "$pid"
+halo unenroll "$WORK/app" >/dev/null
+
+# Says hello as a stub does, and no more.
+cat >"$WORK/silent.c" <<-END
+	#include <halo/attach.h>
+	#include <halo/prepared.h>
+	#include <sys/socket.h>
+	#include <sys/un.h>
+	#include <unistd.h>
+
+	int main(void)
+	{
+		struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION};
+		struct sockaddr_un addr = {AF_UNIX, HALO_ATTACH_SOCKET};
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		char offer;
+
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+		    send(fd, &hello, sizeof(hello), 0) < 0 || recv(fd, &offer, 1, 0) < 0)
+			return 1;
+		write(STDOUT_FILENO, "ready\\n", 6);
+		for (;;)
+			pause();
+	}
+END
+"$HALO_CC" -O2 -I"$SOURCE_DIR/user/include" -o "$WORK/silent" "$WORK/silent.c"
+
+descriptors() {
+	find "/proc/$DAEMON_PID/fd" -type l | wc -l
+}
+
+# What programs that are not enrolled any more have cost the daemon; theirs time out after a while.
+nothing_left() {
+	[ "$(descriptors)" -le "$before" ] && [ -z "$(find /run/halo-bpf/shm -name 'slots-*')" ]
+}
+
+before=$(descriptors)
+halo enroll "$WORK/silent" >/dev/null
+halo unenroll "$WORK/silent" >/dev/null
+tap_run "a program that is not enrolled any more has no descriptors" nothing_left
+halo enroll "$WORK/silent" >/dev/null
+HALO_SOCKET=$WORK/none "$WORK/silent" >"$WORK/ready" &
+pid=$!
+at_exit "end_process $pid"
+wait_for 20 grep -q ready "$WORK/ready" || true
+halo unenroll "$WORK/silent" >/dev/null
+end_process "$pid"
+tap_run "nor has one that was half attached" wait_for 20 nothing_left
 tap_done

@@ -50,6 +50,17 @@ static struct halo_program *program_of(const struct peer *peer)
 	return NULL;
 }
 
+/* The same, if it is enrolled no more. */
+static struct halo_program *retired_of(const struct peer *peer)
+{
+	struct halo_program *p;
+
+	TAILQ_FOREACH(p, &peer->server->daemon->retired, link)
+		if (p->exe_id == peer->exe_id)
+			return p;
+	return NULL;
+}
+
 static void peer__free(struct peer *peer)
 {
 	struct halo_attach_server *s = peer->server;
@@ -59,6 +70,8 @@ static void peer__free(struct peer *peer)
 		if (halo_process__find(p, peer->pid))
 			halo_process__announce(p, peer->pid, NULL, &peer->layout);
 		halo_group__free(p, peer->group);
+	} else if (peer->group) {
+		halo_group__free(retired_of(peer), peer->group);
 	}
 	halo_loop__cancel(s->daemon->loop, &peer->timer);
 	halo_loop__unwatch(s->daemon->loop, peer->io);

@@ -191,5 +191,9 @@ void halo_program__unenroll(struct halo_program *p)
 	halo_kernel__unenroll(d->kernel, p->exe_id, &p->prepared->buildid);
 	halo_program__note(p, "no longer enrolled");
 	TAILQ_REMOVE(&d->programs, p, link);
-	TAILQ_INSERT_TAIL(&d->retired, p, link);
+	/* Its arena stays in the store, and what is known of the binary in @d. */
+	if (TAILQ_EMPTY(&p->groups))
+		halo_program__free(p);
+	else
+		TAILQ_INSERT_TAIL(&d->retired, p, link);
 }
