@@ -107,6 +107,8 @@ static void test_addresses(void **state)
 	assert_int_equal(parse_with("640", "-1"), -EBADMSG);
 	assert_int_equal(parse_with("640", "9223372036854775807"), -EBADMSG);
 	assert_int_equal(parse_with("\"vaddr\": 1073741888", "\"vaddr\": -1"), -EBADMSG);
+	assert_int_equal(parse_with("1073741888, \"image", "-9223372036854775808, \"image"),
+			 -EBADMSG);
 }
 
 static void test_members(void **state)

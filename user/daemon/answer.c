@@ -113,7 +113,7 @@ static int parse_root(json_object *obj, const struct halo_prepared *p, struct ha
 
 static bool inside(int64_t vaddr, uint64_t size, int64_t place, uint64_t room)
 {
-	uint64_t at = vaddr - place; /* modular: below place becomes huge */
+	uint64_t at = (uint64_t)vaddr - (uint64_t)place; /* below place becomes huge */
 
 	return at < room && size <= room - at;
 }

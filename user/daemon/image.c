@@ -62,7 +62,7 @@ static int find_load(Elf *elf, GElf_Phdr *load, struct halo_err *err)
 static int check_load(const GElf_Phdr *load, size_t len, int64_t place, uint64_t room,
 		      int64_t entry, struct halo_err *err)
 {
-	uint64_t at = entry - place; /* modular: below place becomes huge */
+	uint64_t at = (uint64_t)entry - (uint64_t)place; /* below place becomes huge */
 
 	if (load->p_flags != (PF_R | PF_X))
 		return bad(err, "its segment is not read-execute");
