@@ -81,13 +81,21 @@ cat >"$WORK/silent.c" <<-END
 	#include <sys/un.h>
 	#include <unistd.h>
 
+	__attribute__((noinline)) void work(volatile long *sum)
+	{
+		for (long i = 0; i < 1000; i++)
+			*sum += i;
+	}
+
 	int main(void)
 	{
 		struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION};
 		struct sockaddr_un addr = {AF_UNIX, HALO_ATTACH_SOCKET};
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		volatile long sum = 0;
 		char offer;
 
+		work(&sum);
 		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
 		    send(fd, &hello, sizeof(hello), 0) < 0 || recv(fd, &offer, 1, 0) < 0)
 			return 1;
@@ -116,6 +124,8 @@ HALO_SOCKET=$WORK/none "$WORK/silent" >"$WORK/ready" &
 pid=$!
 at_exit "end_process $pid"
 wait_for 20 grep -q ready "$WORK/ready" || true
+tap_is "a program that says hello has slots" 1 \
+	"$(find /run/halo-bpf/shm -name 'slots-*' | wc -l)"
 halo unenroll "$WORK/silent" >/dev/null
 end_process "$pid"
 tap_run "nor has one that was half attached" wait_for 20 nothing_left

@@ -71,7 +71,9 @@ static void peer__free(struct peer *peer)
 			halo_process__announce(p, peer->pid, NULL, &peer->layout);
 		halo_group__free(p, peer->group);
 	} else if (peer->group) {
-		halo_group__free(retired_of(peer), peer->group);
+		p = retired_of(peer);
+		halo_group__free(p, peer->group);
+		halo_program__forget(p);
 	}
 	halo_loop__cancel(s->daemon->loop, &peer->timer);
 	halo_loop__unwatch(s->daemon->loop, peer->io);

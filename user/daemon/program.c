@@ -181,6 +181,16 @@ void halo_program__on_event(struct halo_daemon *d, const struct halo_event *even
 		on_exit_event(p, event);
 }
 
+/* Its arena stays in the store, and what is known of the binary in the daemon. */
+void halo_program__forget(struct halo_program *p)
+{
+	if (!TAILQ_EMPTY(&p->groups))
+		return;
+	halo_process__remove_all(p);
+	TAILQ_REMOVE(&p->daemon->retired, p, link);
+	halo_program__free(p);
+}
+
 void halo_program__unenroll(struct halo_program *p)
 {
 	struct halo_daemon *d = p->daemon;
@@ -191,9 +201,6 @@ void halo_program__unenroll(struct halo_program *p)
 	halo_kernel__unenroll(d->kernel, p->exe_id, &p->prepared->buildid);
 	halo_program__note(p, "no longer enrolled");
 	TAILQ_REMOVE(&d->programs, p, link);
-	/* Its arena stays in the store, and what is known of the binary in @d. */
-	if (TAILQ_EMPTY(&p->groups))
-		halo_program__free(p);
-	else
-		TAILQ_INSERT_TAIL(&d->retired, p, link);
+	TAILQ_INSERT_TAIL(&d->retired, p, link);
+	halo_program__forget(p);
 }

@@ -21,8 +21,10 @@ int halo_program__enroll(struct halo_daemon *d, const struct halo_target *target
 /* An enrolled program. -ENOENT with the remedy. */
 int halo_program__find(struct halo_daemon *d, const struct halo_target *target,
 		       struct halo_program **out, struct halo_err *err);
-/* Its processes go back to their original code and are left alone. */
+/* Its processes go back to their original code and are left alone. @p may be gone afterwards. */
 void halo_program__unenroll(struct halo_program *p);
+/* Free one that is not enrolled any more, unless processes have its files mapped. */
+void halo_program__forget(struct halo_program *p);
 
 /* Free memory and files of one that is in no list and has no process, job or audit. NULL: nothing. */
 void halo_program__free(struct halo_program *p);
