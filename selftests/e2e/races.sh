@@ -95,6 +95,20 @@ wait_for 20 attached "$pid" || true
 tap_is "a grandchild whose parents are gone shares its slots with them" "$pid true" "$(pids_of)"
 end_process "$pid"
 
+# The same while it is not enrolled: nobody is told of its birth.
+rm -f "$WORK/go" "$WORK/pid"
+"$app" "$WORK/go" >"$WORK/pid" &
+starter=$!
+wait_for 20 attached "$starter" || true
+halo unenroll "$app" >/dev/null
+touch "$WORK/go"
+wait_for 20 test -s "$WORK/pid" || true
+halo enroll "$app" >/dev/null
+pid=$(cat "$WORK/pid")
+wait_for 20 attached "$pid" || true
+tap_is "one born while its program was not enrolled does, too" "$pid true" "$(pids_of)"
+end_process "$pid"
+
 # The first file that a process executes is not what it executes in the end.
 cp "$(command -v env)" "$WORK/first"
 kill -STOP "$DAEMON_PID"

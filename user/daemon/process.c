@@ -362,6 +362,8 @@ void halo_process__revive(struct halo_program *p)
 	struct halo_process *proc;
 	struct halo_layout layout;
 
+	/* Children first: a group goes with the last process that is known to be in it. */
+	halo_identity__each_process(p, found, p);
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
 		if (!halo_identity__layout(p, proc->pid, &layout, NULL))
