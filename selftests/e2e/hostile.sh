@@ -115,6 +115,23 @@ nothing_left() {
 	[ "$(descriptors)" -le "$before" ] && [ -z "$(find /run/halo-bpf/shm -name 'slots-*')" ]
 }
 
+# A build-id can be forged by anyone, in a file of any size.
+cp "$WORK/silent" "$WORK/forged"
+truncate -s 1000M "$WORK/forged"
+halo enroll "$WORK/silent" >/dev/null
+"$WORK/forged" >/dev/null &
+pid=$!
+at_exit "end_process $pid"
+halo enroll "$WORK/silent" >/dev/null
+end_process "$pid"
+halo unenroll "$WORK/silent" >/dev/null
+peak=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$DAEMON_PID/status")
+if [ "$peak" -lt 500000 ]; then
+	tap_ok "a huge file with its build-id is not read"
+else
+	tap_not_ok "a huge file with its build-id is not read" "the daemon took $peak kB"
+fi
+
 before=$(descriptors)
 halo enroll "$WORK/silent" >/dev/null
 halo unenroll "$WORK/silent" >/dev/null

@@ -15,7 +15,9 @@
 
 #define ENVIRON_MAX (256 << 10)
 #define WAIT_MS	    1000 /* for the environment of a process */
-#define CHECKED_MAX 256	 /* files compared by contents in one walk through /proc */
+/* Debug information makes files of the same contents larger; what is larger still is not read. */
+#define LARGER_MAX  16
+#define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
 
 int halo_identity__copy(const struct halo_program *p)
 {
@@ -47,11 +49,15 @@ static bool same_contents(const struct halo_program *p, int fd)
 	struct halo_prepared *other;
 	struct halo_buildid id;
 	uint8_t hash[32];
+	struct stat st;
 	bool same;
 
 	/* Cheap, and true of nearly every file that is another. */
 	if (halo_buildid__read(fd, &id, NULL) || id.len != p->prepared->buildid.len ||
 	    memcmp(id.id, p->prepared->buildid.id, id.len))
+		return false;
+	/* Anyone can forge a build-id. */
+	if (fstat(fd, &st) || (uint64_t)st.st_size / LARGER_MAX > p->prepared->map_size)
 		return false;
 	if (halo_prepared__open(fd, &other, NULL))
 		return false;
