@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -9,7 +10,11 @@
 #include "privileges.h"
 
 #define WORKER_USER "halo-bpf"
-#define NOBODY	    65534
+/*
+ * Above what distributions, systemd and containers hand out; each daemon's own. Processes of one
+ * user may write each other's memory, so it must not be one that others run as, as "nobody" is.
+ */
+#define WORKER_UID  2000000000U
 
 static const struct {
 	cap_value_t cap;
@@ -110,7 +115,15 @@ void halo_privileges__lower_admin(void)
 void halo_privileges__worker(uid_t *uid, gid_t *gid)
 {
 	const struct passwd *pw = getpwnam(WORKER_USER);
+	unsigned int id = WORKER_UID + (unsigned int)getpid();
 
-	*uid = pw && pw->pw_uid ? pw->pw_uid : NOBODY;
-	*gid = pw && pw->pw_uid ? pw->pw_gid : NOBODY;
+	if (pw && pw->pw_uid) {
+		*uid = pw->pw_uid;
+		*gid = pw->pw_gid;
+		return;
+	}
+	while (getpwuid(id) || getgrgid(id))
+		id++;
+	*uid = id;
+	*gid = id;
 }

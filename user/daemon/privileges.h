@@ -19,7 +19,7 @@ int halo_privileges__drop(struct halo_err *err);
 int halo_privileges__raise_admin(void);
 void halo_privileges__lower_admin(void);
 
-/* Whom workers run as: "halo-bpf" where such a user exists, else nobody. */
+/* Whom workers run as: "halo-bpf" where such a user exists, else a number that is no user's. */
 void halo_privileges__worker(uid_t *uid, gid_t *gid);
 
 #endif
