@@ -57,7 +57,7 @@ const char *choose__refuse_program(const struct halo_prepared *p)
 	if (p->is_library)
 		return "it is a shared library";
 	for (i = 0; i < ARRAY_SIZE(forced); i++)
-		if (halo_prepared__symbol(p, forced[i]) && !p->is_static)
+		if (halo_prepared__symbol(p, forced[i]) && !p->is_static && p->no_unwind)
 			return "it can end threads by unwinding their stacks (pthread_cancel or "
 			       "pthread_exit)";
 	return NULL;

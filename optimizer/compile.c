@@ -13,6 +13,7 @@
 #include "compile.h"
 #include "fp.h"
 #include "imports.h"
+#include "landing.h"
 #include "shifts.h"
 
 #define TRIPLE "x86_64-pc-linux-gnu"
@@ -109,7 +110,7 @@ static int verify(LLVMModuleRef module, struct halo_err *err)
 	return ret;
 }
 
-static int optimize(const struct halo_prepared *p, struct bound *bound, const struct request *req,
+static int optimize(const struct units *units, struct bound *bound, const struct request *req,
 		    LLVMTargetMachineRef machine, enum compile_caution caution,
 		    struct halo_err *err)
 {
@@ -123,7 +124,7 @@ static int optimize(const struct halo_prepared *p, struct bound *bound, const st
 	shifts__mask(bound->module);
 	if (req->fp == FP_EXACT)
 		fp__keep_shipped_fma(bound->module);
-	ret = attrs__apply(p, bound->module, &req->config, err);
+	ret = attrs__apply(units->p, bound->module, &req->config, err);
 	if (!ret)
 		ret = run_passes(bound->module, machine,
 				 req->config.opt >= 3 ? "default<O3>" : "default<O2>", caution,
@@ -131,11 +132,13 @@ static int optimize(const struct halo_prepared *p, struct bound *bound, const st
 	if (!ret && req->fp == FP_EXACT)
 		fp__split_fmuladd(bound->module);
 	if (!ret)
+		ret = landing__bind(bound, &units->words, units->p, err);
+	if (!ret)
 		ret = imports__read_got(bound, err);
 	return ret ? ret : verify(bound->module, err);
 }
 
-int compile__module(const struct halo_prepared *p, struct bound *bound, const struct request *req,
+int compile__module(const struct units *units, struct bound *bound, const struct request *req,
 		    enum compile_caution caution, LLVMMemoryBufferRef *object,
 		    struct compile_times *times, struct halo_err *err)
 {
@@ -148,7 +151,7 @@ int compile__module(const struct halo_prepared *p, struct bound *bound, const st
 	if (ret)
 		return ret;
 	LLVMSetTarget(bound->module, TRIPLE);
-	ret = optimize(p, bound, req, machine, caution, err);
+	ret = optimize(units, bound, req, machine, caution, err);
 	optimized = compile__now();
 	if (!ret)
 		ret = emit(bound->module, machine, object, err);

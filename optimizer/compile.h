@@ -25,7 +25,7 @@ void compile__init(void);
  * Optimize bound->module and write its object. Adds the GOT words that it reads to bound->symbols.
  * *object is to be freed with LLVMDisposeMemoryBuffer().
  */
-int compile__module(const struct halo_prepared *p, struct bound *bound, const struct request *req,
+int compile__module(const struct units *units, struct bound *bound, const struct request *req,
 		    enum compile_caution caution, LLVMMemoryBufferRef *object,
 		    struct compile_times *times, struct halo_err *err);
 

@@ -9,6 +9,9 @@
 #define VECTOR_MAX_BITS 128 /* wider ones are passed differently by different CPUs */
 #define TYPE_DEPTH_MAX	8
 
+static const char handles_exceptions[] = "handles exceptions";
+static const char lets_exceptions_pass[] = "an exception may pass through it";
+
 static unsigned int scalar_bits(LLVMTypeRef type)
 {
 	switch (LLVMGetTypeKind(type)) {
@@ -111,8 +114,6 @@ static const char *check_attributes(LLVMValueRef fn)
 		return "naked";
 	if (LLVMHasPrefixData(fn) || LLVMHasPrologueData(fn))
 		return "has data before its code";
-	if (LLVMHasPersonalityFn(fn))
-		return "handles exceptions";
 	if (signature_has_wide_vector(LLVMGlobalGetValueType(fn)))
 		return "its signature has vectors over 128 bits";
 	return NULL;
@@ -153,10 +154,11 @@ static bool assembly_is_plain(LLVMValueRef assembly)
 	       !memmem(text, len, "jmp", 3);
 }
 
-static const char *check_call(LLVMValueRef call, bool nounwind)
+static const char *check_call(LLVMValueRef call, bool may_unwind)
 {
 	static const char *const odd[] = {
-		"llvm.instrprof.",	    "llvm.eh.",		  "llvm.coro.",
+		"llvm.instrprof.",	    "llvm.coro.",	  "llvm.eh.sjlj.",
+		"llvm.eh.dwarf.",	    "llvm.eh.return",	  "llvm.eh.unwind.",
 		"llvm.pseudoprobe",	    "llvm.ubsantrap",	  "llvm.type.",
 		"llvm.icall.branch.funnel", "llvm.returnaddress", "llvm.addressofreturnaddress"};
 	LLVMValueRef called = LLVMGetCalledValue(call);
@@ -173,35 +175,37 @@ static const char *check_call(LLVMValueRef call, bool nounwind)
 	if (!ir__is_intrinsic(call, "llvm.") &&
 	    signature_has_wide_vector(LLVMGetCalledFunctionType(call)))
 		return "calls a function with vectors over 128 bits";
-	if (!nounwind && !call_is_nounwind(call))
-		return "an exception may pass through it";
+	if (!may_unwind && !call_is_nounwind(call))
+		return lets_exceptions_pass;
 	return NULL;
 }
 
-static const char *check_inst(LLVMValueRef inst, bool nounwind)
+static const char *check_inst(LLVMValueRef inst, bool may_unwind, bool unwinds)
 {
 	switch (LLVMGetInstructionOpcode(inst)) {
 	case LLVMInvoke:
+		return unwinds ? check_call(inst, true) : handles_exceptions;
 	case LLVMLandingPad:
 	case LLVMResume:
+		return unwinds ? NULL : handles_exceptions;
 	case LLVMCatchSwitch:
 	case LLVMCatchPad:
 	case LLVMCleanupPad:
-		return "handles exceptions";
+		return "handles exceptions of a foreign kind";
 	case LLVMIndirectBr:
 		return "jumps to computed labels";
 	case LLVMCallBr:
 		return "jumps out of assembly";
 	case LLVMCall:
-		return check_call(inst, nounwind);
+		return check_call(inst, may_unwind);
 	default:
 		return NULL;
 	}
 }
 
-static const char *check_body(LLVMValueRef fn, uint32_t *instructions)
+static const char *check_body(LLVMValueRef fn, bool unwinds, uint32_t *instructions)
 {
-	bool nounwind = ir__has_attr(fn, "nounwind");
+	bool may_unwind = unwinds || ir__has_attr(fn, "nounwind");
 	const char *why;
 
 	ir__for_each_block(block, fn)
@@ -209,7 +213,7 @@ static const char *check_body(LLVMValueRef fn, uint32_t *instructions)
 		ir__for_each_inst(inst, block)
 		{
 			(*instructions)++;
-			why = check_inst(inst, nounwind);
+			why = check_inst(inst, may_unwind, unwinds);
 			if (why)
 				return why;
 		}
@@ -217,7 +221,29 @@ static const char *check_body(LLVMValueRef fn, uint32_t *instructions)
 	return NULL;
 }
 
-void inspect__function(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
+/* The one kind of tables that landing.c knows how to bind; C has it too, for cleanups. */
+static const char *check_personality(LLVMValueRef fn)
+{
+	const char *name;
+
+	if (!LLVMHasPersonalityFn(fn))
+		return NULL;
+	name = resolve__name(LLVMGetPersonalityFn(fn));
+	return strcmp(name, "__gxx_personality_v0") && strcmp(name, "__gcc_personality_v0")
+		       ? "handles exceptions of a foreign kind"
+		       : NULL;
+}
+
+static void explain(const struct halo_prepared *p, const char *why, struct facts *out)
+{
+	if (why == handles_exceptions || why == lets_exceptions_pass)
+		snprintf(out->why, sizeof(out->why), "%s, for which variants are not made: %s",
+			 why, p->no_unwind);
+	else if (why != out->why)
+		snprintf(out->why, sizeof(out->why), "%s", why);
+}
+
+void inspect__function(const struct units *units, uint32_t unit, LLVMValueRef fn,
 		       enum request_fp fp, struct facts *out)
 {
 	const char *why;
@@ -227,17 +253,19 @@ void inspect__function(const struct halo_prepared *p, uint32_t unit, LLVMValueRe
 	if (!why)
 		why = check_attributes(fn);
 	if (!why)
-		why = check_body(fn, &out->instructions);
+		why = check_personality(fn);
+	if (!why)
+		why = check_body(fn, !units->p->no_unwind, &out->instructions);
 	if (!why)
 		why = inspect__fp(fn, fp, &out->floating);
 	if (!why)
-		why = inspect__references(p, unit, fn, out->why, sizeof(out->why));
-	if (!why && inspect__may_unwind(p, unit, fn))
-		why = "an exception may pass through it";
-	if (!why && inspect__keeps_literal(p, fn))
+		why = inspect__references(units, unit, fn, out->why, sizeof(out->why));
+	if (!why && units->p->no_unwind && inspect__may_unwind(units->p, unit, fn))
+		why = lets_exceptions_pass;
+	if (!why && inspect__keeps_literal(units->p, fn))
 		why = "a string literal of it can be told by its address";
-	if (why && why != out->why)
-		snprintf(out->why, sizeof(out->why), "%s", why);
+	if (why)
+		explain(units->p, why, out);
 	out->usable = !why;
 	out->loops = inspect__loops(fn);
 }

@@ -7,6 +7,7 @@
 
 #include "../user/lib/prepared.h"
 #include "request.h"
+#include "units.h"
 
 struct facts {
 	bool usable;
@@ -20,14 +21,14 @@ struct facts {
  * @fn is a definition in the bitcode of unit @unit. Functions that it calls directly are not
  * looked at: whether they can be called is for the section to find out.
  */
-void inspect__function(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
+void inspect__function(const struct units *units, uint32_t unit, LLVMValueRef fn,
 		       enum request_fp fp, struct facts *out);
 
 /* inspect_fp.c: NULL, or why results would depend on how the function is optimized. */
 const char *inspect__fp(LLVMValueRef fn, enum request_fp fp, bool *floating);
 
 /* inspect_refs.c: NULL, or why something that the function refers to can't be bound. */
-const char *inspect__references(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
+const char *inspect__references(const struct units *units, uint32_t unit, LLVMValueRef fn,
 				char *buf, size_t size);
 
 /* inspect_unwind.c: whether an exception may pass through a function that has none of its own. */

@@ -9,6 +9,7 @@
 
 struct refs {
 	const struct halo_prepared *p;
+	const struct words *words;
 	uint32_t unit;
 	char *buf;
 	size_t size;
@@ -85,9 +86,23 @@ static int check_global(LLVMValueRef global, void *ctx)
 	return check_import(refs, global, place);
 }
 
+/* One that an exception table names: a type that is caught, or a personality function. */
+static int check_table(LLVMValueRef global, void *ctx)
+{
+	struct refs *refs = ctx;
+	const char *name = resolve__name(global);
+	struct place place = resolve__value(refs->p, refs->unit, global);
+
+	place = words__place(refs->words, refs->p, name, place);
+	return place.where == WHERE_NOWHERE
+		       ? refuse(refs, name, "is in none of the program's exception tables")
+		       : 0;
+}
+
 static int check_operands(struct refs *refs, LLVMValueRef inst)
 {
 	int i, n = LLVMGetNumOperands(inst), ret;
+	bool in_table = LLVMIsALandingPadInst(inst) || ir__is_intrinsic(inst, "llvm.eh.typeid.for");
 
 	/* The callee is a call's last operand. */
 	if (ir__callee(inst))
@@ -97,7 +112,7 @@ static int check_operands(struct refs *refs, LLVMValueRef inst)
 
 		if (!op || LLVMValueIsBasicBlock(op) || !LLVMIsConstant(op))
 			continue;
-		ret = ir__visit_globals(op, check_global, refs);
+		ret = ir__visit_globals(op, in_table ? check_table : check_global, refs);
 		if (ret == -ELOOP)
 			return refuse(refs, "a constant", "is nested too deeply");
 		if (ret)
@@ -106,11 +121,14 @@ static int check_operands(struct refs *refs, LLVMValueRef inst)
 	return 0;
 }
 
-const char *inspect__references(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn,
+const char *inspect__references(const struct units *units, uint32_t unit, LLVMValueRef fn,
 				char *buf, size_t size)
 {
-	struct refs refs = {.p = p, .unit = unit, .buf = buf, .size = size};
+	struct refs refs = {
+		.p = units->p, .words = &units->words, .unit = unit, .buf = buf, .size = size};
 
+	if (LLVMHasPersonalityFn(fn) && check_table(LLVMGetPersonalityFn(fn), &refs))
+		return buf;
 	ir__for_each_block(block, fn)
 	{
 		ir__for_each_inst(inst, block)

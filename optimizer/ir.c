@@ -47,7 +47,7 @@ LLVMValueRef ir__callee(LLVMValueRef inst)
 {
 	LLVMValueRef callee;
 
-	if (!LLVMIsACallInst(inst))
+	if (!LLVMIsACallInst(inst) && !LLVMIsAInvokeInst(inst))
 		return NULL;
 	callee = LLVMGetCalledValue(inst);
 	return callee && LLVMIsAFunction(callee) ? callee : NULL;

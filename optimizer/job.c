@@ -11,6 +11,7 @@
 #include "compile.h"
 #include "files.h"
 #include "job.h"
+#include "landing.h"
 #include "link.h"
 
 #define LOG_TAG "opt"
@@ -54,11 +55,17 @@ static int choose(struct job *job)
 
 static int save_object(struct job *job, LLVMMemoryBufferRef object, struct relocs *relocs)
 {
-	const void *data = LLVMGetBufferStart(object);
 	size_t size = LLVMGetBufferSize(object);
+	__cleanup_free void *data = malloc(size);
 	SHA2_CTX ctx;
 	int ret;
 
+	if (!data)
+		return halo_err__set(&job->err, -ENOMEM, "out of memory");
+	memcpy(data, LLVMGetBufferStart(object), size);
+	ret = landing__fix_object(data, size, &job->err);
+	if (ret)
+		return ret;
 	ret = files__write(job->dir, "object.o", data, size, &job->err);
 	if (ret)
 		return ret;
@@ -100,7 +107,7 @@ static int compile_with(struct job *job, enum compile_caution caution)
 
 	ret = bind__section(&job->units, &job->choice.section, &bound, &job->err);
 	if (!ret)
-		ret = compile__module(job->p, &bound, job->req, caution, &object, &times,
+		ret = compile__module(&job->units, &bound, job->req, caution, &object, &times,
 				      &job->err);
 	job->times.optimize += times.optimize;
 	job->times.emit += times.emit;

@@ -97,7 +97,12 @@ static int write_symbol(FILE *f, const struct link_job *job, const char *name, s
 
 	if (strpbrk(name, "\"\\\n"))
 		return halo_err__set(err, -ENOTSUP, "a symbol has an odd name");
-	if (place.where == WHERE_IMPORT) {
+	if (place.where == WHERE_CONSTANT) {
+		fprintf(f,
+			".section .rodata,\"a\",@progbits\n.balign 8\n.globl \"%s\"\n"
+			".hidden \"%s\"\n\"%s\": .quad %#lx\n.text\n",
+			name, name, name, place.addr);
+	} else if (place.where == WHERE_IMPORT) {
 		begin_function(f, name);
 		fprintf(f, "jmpq *\"%s" IMPORTS_GOT_SUFFIX "\"(%%rip)", name);
 		end_function(f, name);

@@ -26,7 +26,7 @@ static const char layout[] =
 	"  .symtab : { *(.symtab) }\n"
 	"  .shstrtab : { *(.shstrtab) }\n"
 	"  .strtab : { *(.strtab) }\n"
-	"  /DISCARD/ : { *(.comment .note.* .llvm_addrsig .llvm.call-graph-profile\n"
+	"  /DISCARD/ : { *(.comment .note.* .llvm_addrsig .llvm.call-graph-profile .data .data.*\n"
 	"                  .debug* .halo.*) }\n"
 	"}\n";
 

@@ -13,6 +13,7 @@ struct scan {
 	size_t symstr;	   /* its string section */
 	Elf_Data *symbols; /* of .symtab */
 	size_t n_symbols;
+	bool *used; /* of n_symbols */
 	struct halo_err *err;
 };
 
@@ -57,6 +58,8 @@ static int scan_relocs(struct scan *s, Elf_Scn *scn, const GElf_Shdr *header, co
 	for (i = 0; i < n; i++) {
 		if (!gelf_getrela(data, (int)i, &rela))
 			return bad_object(s);
+		if (GELF_R_SYM(rela.r_info) < s->n_symbols)
+			s->used[GELF_R_SYM(rela.r_info)] = true;
 		if (is_allowed(GELF_R_TYPE(rela.r_info)))
 			continue;
 		halo_err__set(s->err, -EXDEV,
@@ -124,7 +127,7 @@ static int collect_undefined(struct scan *s, struct relocs *out)
 	for (i = 1; i < s->n_symbols; i++) {
 		if (!gelf_getsym(s->symbols, (int)i, &sym))
 			return bad_object(s);
-		if (sym.st_shndx != SHN_UNDEF)
+		if (sym.st_shndx != SHN_UNDEF || !s->used[i])
 			continue;
 		name = elf_strptr(s->elf, s->symstr, sym.st_name);
 		if (!name || !*name)
@@ -145,6 +148,9 @@ static int scan_elf(struct scan *s, struct relocs *out)
 	if (elf_getshdrstrndx(s->elf, &shstr))
 		return bad_object(s);
 	ret = find_symbols(s);
+	s->used = calloc(s->n_symbols + 1, sizeof(*s->used));
+	if (!s->used)
+		return halo_err__set(s->err, -ENOMEM, "out of memory");
 	while (!ret && (scn = elf_nextscn(s->elf, scn)))
 		ret = scan_section(s, scn, shstr);
 	return ret ? ret : collect_undefined(s, out);
@@ -161,6 +167,7 @@ int relocs__scan(const void *data, size_t size, struct relocs *out, struct halo_
 	if (!s.elf)
 		return bad_object(&s);
 	ret = scan_elf(&s, out);
+	free(s.used);
 	elf_end(s.elf);
 	return ret;
 }

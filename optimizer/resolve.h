@@ -11,6 +11,7 @@ enum where {
 	WHERE_NOWHERE,
 	WHERE_PROGRAM, /* addr is its link-time address */
 	WHERE_TLS,     /* addr is its offset in the program's TLS block */
+	WHERE_CONSTANT, /* a word that the image brings along; addr is what it holds */
 	WHERE_IMPORT,  /* addr is the link-time address of the program's GOT word for it */
 };
 

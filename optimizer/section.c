@@ -177,7 +177,7 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 	if (is_banned(b, fn))
 		return must ? refused(b, callee, "what it needs is missing") : 0;
 	row = resolve__func(b->units->p, in, fn);
-	inspect__function(b->units->p, in, fn, b->fp, &facts);
+	inspect__function(b->units, in, fn, b->fp, &facts);
 	if (!facts.usable)
 		return must ? refused(b, callee, facts.why) : 0;
 	if (!is_worth_it(b, row, &facts, depth) &&
@@ -255,7 +255,7 @@ int section__build(struct units *units, const struct profile *profile, enum requ
 	memset(out, 0, sizeof(*out));
 	if (!fn)
 		return -ENOTSUP;
-	inspect__function(units->p, root->unit, fn, fp, &facts);
+	inspect__function(units, root->unit, fn, fp, &facts);
 	if (!facts.usable) {
 		snprintf(why, size, "%s", facts.why);
 		return -ENOTSUP;

@@ -29,7 +29,7 @@ int units__init(struct units *units, const struct halo_prepared *p, struct halo_
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	units->ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(units->ctx, ignore_diagnostic, NULL);
-	return 0;
+	return words__read(p, &units->words, err);
 }
 
 void units__free(struct units *units)
@@ -40,6 +40,7 @@ void units__free(struct units *units)
 		if (units->state[i].module)
 			LLVMDisposeModule(units->state[i].module);
 	free(units->state);
+	words__free(&units->words);
 	if (units->ctx)
 		LLVMContextDispose(units->ctx);
 }

@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 
 #include "../user/lib/prepared.h"
+#include "words.h"
 
 struct unit_state {
 	LLVMModuleRef module; /* NULL: not parsed, or taken */
@@ -17,6 +18,7 @@ struct units {
 	const struct halo_prepared *p;
 	LLVMContextRef ctx;
 	struct unit_state *state; /* p->n_units */
+	struct words words;	  /* of the program's exception tables */
 };
 
 int units__init(struct units *units, const struct halo_prepared *p, struct halo_err *err);

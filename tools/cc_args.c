@@ -145,6 +145,8 @@ static void scan_sanitizers(struct cc_args *args, const char *list)
 
 static void scan_target(struct cc_args *args, const char *triple)
 {
+	if (!strstr(triple, "gnu"))
+		args->own_unwinding = true;
 	if (starts(triple, "x86_64") && strstr(triple, "linux") && !strstr(triple, "gnux32"))
 		return;
 	unprepare(args, "not for 64-bit x86 Linux");
@@ -157,6 +159,9 @@ static void scan_mode(struct cc_args *args, const char *arg)
 		args->links = false;
 	if (!strcmp(arg, "-shared") || !strcmp(arg, "--shared") || !strcmp(arg, "-r"))
 		args->executable = false;
+	if (!strcmp(arg, "-static") || !strcmp(arg, "--static") || !strcmp(arg, "-static-pie") ||
+	    !strcmp(arg, "--static-pie"))
+		args->own_unwinding = true;
 	if (!strcmp(arg, "-###"))
 		args->dry_run = true;
 	if (!strcmp(arg, "-emit-llvm"))
@@ -176,6 +181,8 @@ static void scan_contents(struct cc_args *args, const char *arg)
 		scan_sanitizers(args, arg);
 	} else if (starts(arg, "--target=")) {
 		scan_target(args, arg + strlen("--target="));
+	} else if (starts(arg, "--sysroot=")) {
+		args->own_unwinding = true;
 	} else if (starts(arg, "-Wl,")) {
 		scan_linker_list(args, arg + strlen("-Wl,"));
 	} else if (starts(arg, "-T") && arg[2]) {
@@ -193,6 +200,8 @@ static void scan_value(struct cc_args *args, const char *option, const char *val
 		scan_linker_option(args, value);
 	else if (!strcmp(option, "-target"))
 		scan_target(args, value);
+	else if (!strcmp(option, "--sysroot"))
+		args->own_unwinding = true;
 	else if (!strcmp(option, "-T"))
 		unstub(args, "linked by a script of its own");
 }

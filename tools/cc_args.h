@@ -12,6 +12,7 @@ struct cc_args {
 	bool executable; /* and makes an executable, not a library or an object */
 	bool dry_run;	 /* prints commands only */
 	bool has_build_id;
+	bool own_unwinding; /* static, or another C library than this machine's */
 	const char *output;
 	const char *unprepared; /* why units are compiled plainly, or NULL */
 	const char *unstubbed;	/* why the link gets nothing of ours, or NULL */

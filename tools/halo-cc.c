@@ -23,7 +23,7 @@
 #define EXTRA_ARGS 16
 
 struct parts {
-	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], end[PATH_MAX];
+	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], unwind[PATH_MAX], end[PATH_MAX];
 };
 
 static bool verbose(void)
@@ -78,6 +78,8 @@ static int find_parts(struct parts *parts, const struct cc_args *args, struct ha
 	if (!ret)
 		ret = find_part(parts->stub, dir, "halo-stub.o", err);
 	if (!ret)
+		ret = find_part(parts->unwind, dir, "halo-unwind.o", err);
+	if (!ret)
 		ret = find_part(parts->end, dir, "halo-end.o", err);
 	return ret;
 }
@@ -110,6 +112,10 @@ static const char **build_argv(const struct cc_args *args, const struct parts *p
 		out[n++] = "-x";
 		out[n++] = "none";
 		out[n++] = parts->stub;
+		if (!args->own_unwinding) {
+			out[n++] = parts->unwind;
+			out[n++] = "-Wl,--export-dynamic-symbol=_dl_find_object";
+		}
 		out[n++] = parts->end;
 		if (!args->has_build_id)
 			out[n++] = "-Wl,--build-id=sha1";

@@ -20,18 +20,21 @@
 #define CODE_OFF  0x200
 #define CODE_SIZE 0x100
 #define ENTRY	  (PLACE + 16)
+#define FRAMES	  0x80
 
 /* The smallest image that is in order. Sections: none, .text. */
 struct file {
 	Elf64_Ehdr ehdr;
-	Elf64_Phdr phdr[3];
+	Elf64_Phdr phdr[4];
 	Elf64_Shdr shdr[3];
-	char pad[CODE_OFF - sizeof(Elf64_Ehdr) - 3 * sizeof(Elf64_Phdr) - 3 * sizeof(Elf64_Shdr)];
+	char pad[CODE_OFF - sizeof(Elf64_Ehdr) - 4 * sizeof(Elf64_Phdr) - 3 * sizeof(Elf64_Shdr)];
 	uint8_t code[CODE_SIZE];
 };
 
 static struct file good(void)
 {
+	/* With a table of one row. */
+	static const uint8_t frames[20] = {1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1};
 	uint64_t vaddr = (uint64_t)PLACE + HALO_LINK_BIAS;
 	struct file f = {
 		.ehdr =
@@ -46,7 +49,7 @@ static struct file good(void)
 				.e_shoff = offsetof(struct file, shdr),
 				.e_ehsize = sizeof(Elf64_Ehdr),
 				.e_phentsize = sizeof(Elf64_Phdr),
-				.e_phnum = 3,
+				.e_phnum = 4,
 				.e_shentsize = sizeof(Elf64_Shdr),
 				.e_shnum = 3,
 			},
@@ -56,6 +59,8 @@ static struct file good(void)
 				 4096},
 				{PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16},
 				{PT_NOTE, PF_R, CODE_OFF, vaddr, vaddr, 16, 16, 4},
+				{PT_GNU_EH_FRAME, PF_R, CODE_OFF + FRAMES, vaddr + FRAMES,
+				 vaddr + FRAMES, 20, 20, 4},
 			},
 	};
 
@@ -69,6 +74,7 @@ static struct file good(void)
 	f.shdr[2] = (Elf64_Shdr){.sh_type = SHT_NOTE, .sh_offset = CODE_OFF, .sh_size = 16};
 	for (size_t i = 0; i < CODE_SIZE; i++)
 		f.code[i] = i;
+	memcpy(f.code + FRAMES, frames, sizeof(frames));
 	return f;
 }
 
@@ -90,6 +96,7 @@ static void test_good(void **state)
 	(void)state;
 	assert_int_equal(halo_image__parse(&f, sizeof(f), PLACE, ROOM, ENTRY, &image, &err), 0);
 	assert_int_equal(image.size, CODE_SIZE);
+	assert_int_equal(image.frames, FRAMES);
 	assert_true(image.place == PLACE);
 	assert_memory_equal(image.code, f.code, CODE_SIZE);
 	halo_image__free(&image);
@@ -103,6 +110,20 @@ static void test_good(void **state)
 		assert_int_equal(parse(&f, &err), code); \
 		assert_true(err.what[0]);                \
 	} while (0)
+
+static void test_frames(void **state)
+{
+	(void)state;
+	REFUSED(-EBADMSG, f.phdr[3].p_vaddr -= 2 * FRAMES);
+	REFUSED(-EBADMSG, f.phdr[3].p_vaddr -= FRAMES);
+	REFUSED(-EBADMSG, f.phdr[3].p_vaddr += CODE_SIZE);
+	REFUSED(-EBADMSG, f.phdr[3].p_vaddr += CODE_SIZE - FRAMES - 8);
+	REFUSED(-EBADMSG, f.phdr[3].p_vaddr += 2);
+	REFUSED(-EBADMSG, f.code[FRAMES] = 2);
+	REFUSED(-EBADMSG, f.code[FRAMES + 3] = 0xff);
+	REFUSED(-EBADMSG, f.code[FRAMES + 8] = (CODE_SIZE - FRAMES - 12) / 8 + 1);
+	REFUSED(-EBADMSG, f.code[FRAMES + 11] = 0xff);
+}
 
 static void test_headers(void **state)
 {
@@ -235,7 +256,7 @@ int main(void)
 		cmocka_unit_test(test_good),	 cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_segments), cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_flips),
-		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_files),	 cmocka_unit_test(test_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

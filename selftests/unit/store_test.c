@@ -6,6 +6,8 @@
 #include "attach_program.h"
 #include "daemon/store.h"
 
+#define FIRST HALO_ARENA_FIRST
+
 static const uint8_t hash[32] = {0xab, 1, 2};
 static const uint8_t other_hash[32] = {0xcd};
 
@@ -92,21 +94,21 @@ static void test_arena_is_append_only_and_adopted(void **state)
 	memset(code, 0x90, sizeof(code));
 	store = open_test_store();
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
-	assert_int_equal(halo_arena__next(arena), HALO_PAGE);
-	assert_int_equal(halo_arena__write(arena, HALO_PAGE, code, sizeof(code), NULL), 0);
-	assert_int_equal(halo_arena__next(arena), 3 * HALO_PAGE);
-	assert_int_equal(halo_arena__write(arena, HALO_PAGE, code, 1, NULL), -EINVAL);
-	assert_int_equal(halo_arena__write(arena, 3 * HALO_PAGE - 1, code, 1, NULL), -EINVAL);
+	assert_int_equal(halo_arena__next(arena), FIRST);
+	assert_int_equal(halo_arena__write(arena, FIRST, code, sizeof(code), 0, NULL), 0);
+	assert_int_equal(halo_arena__next(arena), FIRST + 2 * HALO_PAGE);
+	assert_int_equal(halo_arena__write(arena, FIRST, code, 1, 0, NULL), -EINVAL);
+	assert_int_equal(halo_arena__write(arena, FIRST + 2 * HALO_PAGE - 1, code, 1, 0, NULL), -EINVAL);
 	halo_arena__close(arena);
 	halo_store__close(store, false);
 
 	store = open_test_store();
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
 	assert_int_equal(halo_arena__open(store, other_hash, &other, NULL), 0);
-	assert_int_equal(halo_arena__next(arena), 3 * HALO_PAGE);
-	assert_int_equal(halo_arena__next(other), HALO_PAGE);
+	assert_int_equal(halo_arena__next(arena), FIRST + 2 * HALO_PAGE);
+	assert_int_equal(halo_arena__next(other), FIRST);
 	fd = halo_arena__open_readonly(arena, NULL);
-	assert_int_equal(pread(fd, seen, sizeof(seen), HALO_PAGE), sizeof(seen));
+	assert_int_equal(pread(fd, seen, sizeof(seen), FIRST), sizeof(seen));
 	assert_memory_equal(seen, code, sizeof(code));
 	close(fd);
 	halo_arena__close(arena);
@@ -124,13 +126,13 @@ static void test_arena_has_an_end(void **state)
 	skip_unless_root();
 	store = open_test_store();
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
-	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE - 1, "ab", 2, &err), -ENOSPC);
-	assert_int_equal(halo_arena__write(arena, UINT64_MAX, "ab", 2, &err), -ENOSPC);
-	assert_int_equal(halo_arena__write(arena, HALO_PAGE, "a", SIZE_MAX, &err), -ENOSPC);
-	assert_int_equal(halo_arena__next(arena), HALO_PAGE);
-	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE - 1, "a", 1, &err), 0);
+	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE - 1, "ab", 2, 0, &err), -ENOSPC);
+	assert_int_equal(halo_arena__write(arena, UINT64_MAX, "ab", 2, 0, &err), -ENOSPC);
+	assert_int_equal(halo_arena__write(arena, FIRST, "a", SIZE_MAX, 0, &err), -ENOSPC);
+	assert_int_equal(halo_arena__next(arena), FIRST);
+	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE - 1, "a", 1, 0, &err), 0);
 	assert_int_equal(halo_arena__next(arena), HALO_ARENA_SIZE);
-	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE, "a", 1, &err), -ENOSPC);
+	assert_int_equal(halo_arena__write(arena, HALO_ARENA_SIZE, "a", 1, 0, &err), -ENOSPC);
 	halo_arena__close(arena);
 	remove_test_store(store);
 }

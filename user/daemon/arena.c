@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "../lib/util.h"
 #include "store.h"
 
 #define ARENA_MAGIC   0x414e4552414f4c48ULL
-#define ARENA_VERSION 1ULL
+#define ARENA_VERSION 2ULL
 
 /*
  * First page of the file. It is written after what it tells of, so whatever a daemon had not yet
@@ -26,6 +28,7 @@ struct halo_arena {
 	int fd;
 	char name[6 + 2 * 32 + 1];
 	struct arena_header header;
+	struct halo_index *index; /* of the file, which programs map too but can't write */
 };
 
 static void format_name(struct halo_arena *arena, const uint8_t hash[32])
@@ -71,7 +74,7 @@ static int start_new(struct halo_arena *arena, const uint8_t hash[32], struct ha
 	arena->header = (struct arena_header){
 		.magic = ARENA_MAGIC,
 		.version = ARENA_VERSION,
-		.next = HALO_PAGE,
+		.next = HALO_ARENA_FIRST,
 	};
 	memcpy(arena->header.hash, hash, 32);
 	return write_header(arena, err);
@@ -79,7 +82,7 @@ static int start_new(struct halo_arena *arena, const uint8_t hash[32], struct ha
 
 static bool header_valid(const struct arena_header *h, const uint8_t hash[32])
 {
-	return h->magic == ARENA_MAGIC && h->version == ARENA_VERSION && h->next >= HALO_PAGE &&
+	return h->magic == ARENA_MAGIC && h->version == ARENA_VERSION && h->next >= HALO_ARENA_FIRST &&
 	       h->next <= HALO_ARENA_SIZE && h->next % HALO_PAGE == 0 &&
 	       memcmp(h->hash, hash, 32) == 0;
 }
@@ -103,6 +106,48 @@ static int load(struct halo_arena *arena, const uint8_t hash[32], struct halo_er
 	return 0;
 }
 
+static bool index_valid(const struct halo_index *index, uint64_t next)
+{
+	uint64_t i, at = HALO_ARENA_FIRST;
+
+	if (index->count > HALO_INDEX_MAX)
+		return false;
+	for (i = 0; i < index->count; at = index->entry[i++].begin + 1)
+		if (index->entry[i].begin < at || index->entry[i].begin >= next ||
+		    index->entry[i].frames >= next)
+			return false;
+	return true;
+}
+
+static int map_index(struct halo_arena *arena, struct halo_err *err)
+{
+	void *map = mmap(NULL, HALO_INDEX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd,
+			 HALO_INDEX_OFFSET);
+
+	if (map == MAP_FAILED)
+		return halo_err__set(err, -errno, "cannot map the index of %s: %m", arena->name);
+	arena->index = map;
+	if (!index_valid(arena->index, arena->header.next))
+		return halo_err__set(err, -EBADMSG, "%s has an invalid index", arena->name);
+	return 0;
+}
+
+/* A store beyond the file system's size would be a SIGBUS, so the pages are made first. */
+static int reserve_entry(struct halo_arena *arena, uint64_t i, struct halo_err *err)
+{
+	uint64_t at = HALO_INDEX_OFFSET + offsetof(struct halo_index, entry[i]);
+	int ret;
+
+	if (i == HALO_INDEX_MAX)
+		return halo_err__set(err, -ENOSPC, "the index of %s is full", arena->name);
+	ret = posix_fallocate(arena->fd, (off_t)at, sizeof(arena->index->entry[i]));
+	if (!ret)
+		ret = posix_fallocate(arena->fd, HALO_INDEX_OFFSET, sizeof(uint64_t));
+	return ret ? halo_err__set(err, -ret, "cannot extend the index of %s: %s", arena->name,
+				   strerror(ret))
+		   : 0;
+}
+
 int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct halo_arena **out,
 		     struct halo_err *err)
 {
@@ -117,6 +162,8 @@ int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct ha
 	arena->fd = ret;
 	if (ret >= 0)
 		ret = load(arena, hash, err);
+	if (ret >= 0)
+		ret = map_index(arena, err);
 	if (ret < 0) {
 		if (ret == -EBADMSG)
 			halo_err__remedy(err,
@@ -132,6 +179,8 @@ void halo_arena__close(struct halo_arena *arena)
 {
 	if (!arena)
 		return;
+	if (arena->index)
+		munmap(arena->index, HALO_INDEX_SIZE);
 	zclose(&arena->fd);
 	free(arena);
 }
@@ -142,8 +191,10 @@ uint64_t halo_arena__next(const struct halo_arena *arena)
 }
 
 int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
-		      struct halo_err *err)
+		      uint64_t frames, struct halo_err *err)
 {
+	struct halo_index *index = arena->index;
+	uint64_t i = index->count;
 	int ret;
 
 	if (off < arena->header.next)
@@ -155,11 +206,20 @@ int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, 
 				HALO_ARENA_SIZE >> 20);
 		return ret;
 	}
+	ret = reserve_entry(arena, i, err);
+	if (ret)
+		return ret;
 	ret = write_all(arena->fd, code, len, off);
 	if (ret)
 		return halo_err__set(err, ret, "cannot write %s: %s", arena->name, strerror(-ret));
 	arena->header.next = ALIGN_UP(off + len, HALO_PAGE);
-	return write_header(arena, err);
+	ret = write_header(arena, err);
+	if (ret)
+		return ret;
+	index->entry[i].begin = (uint32_t)off;
+	index->entry[i].frames = frames ? (uint32_t)(off + frames) : 0;
+	__atomic_store_n(&index->count, i + 1, __ATOMIC_RELEASE);
+	return 0;
 }
 
 int halo_arena__open_readonly(struct halo_arena *arena, struct halo_err *err)

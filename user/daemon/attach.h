@@ -31,16 +31,18 @@ int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct ha
 		     struct halo_err *err);
 void halo_arena__close(struct halo_arena *arena);
 /*
- * Bytes in use; the next image goes at halo_arena__next(), page-aligned. Never 0: the file's first
- * page is a header, by which a later daemon adopts it. One open arena per binary at a time.
+ * Bytes in use; the next image goes at halo_arena__next(), page-aligned. HALO_ARENA_FIRST at least:
+ * the file begins with a header, by which a later daemon adopts it, and the unwind index. One open
+ * arena per binary at a time.
  */
 uint64_t halo_arena__next(const struct halo_arena *arena);
 /*
  * Copy @len bytes to offset @off (at or past next) and publish them to all processes. -ENOSPC: the
- * arena is full. Never overwrites what is published.
+ * arena is full. Never overwrites what is published. @frames: where in @code an .eh_frame_hdr is,
+ * through which exceptions pass the code; 0: it has none.
  */
 int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
-		      struct halo_err *err);
+		      uint64_t frames, struct halo_err *err);
 
 /* What the kernel says of a process: where its main binary lies. */
 struct halo_layout {
@@ -85,6 +87,12 @@ void halo_family__clear_entries(struct halo_family *f, unsigned int arm);
 #define HALO_DATA_ARM0	      0 /* words 0 … HALO_ARMS - 1 of the data pages */
 int halo_count_entry__emit(uint8_t *buf, int64_t at, int64_t target, uint64_t slots_begin,
 			   unsigned int arm, int64_t rseq_offset);
+/*
+ * Frame descriptions of @size bytes of code directly before @buf that leave the stack alone, such as
+ * counting entries. HALO_FRAMES_SIZE bytes, beginning with their .eh_frame_hdr.
+ */
+#define HALO_FRAMES_SIZE 68
+void halo_frames__leaf(void *buf, uint32_t size);
 /* __rseq_offset of the process's C library, 0 when it has none or can't be read. */
 int64_t halo_rseq__offset(pid_t pid);
 

@@ -89,6 +89,8 @@ static void fill_data(struct halo_family *f)
 
 	for (arm = 0; arm < HALO_ARMS; arm++)
 		halo_family__set_data(f, HALO_DATA_ARM0 + arm, counters + arm * HALO_ARM_SIZE);
+	/* The program sees it together with its slots, and those come after the arena. */
+	halo_family__set_data(f, HALO_DATA_ARENA, f->bias + f->arena);
 }
 
 static int map_slots(struct halo_family *f, struct halo_err *err)

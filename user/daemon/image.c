@@ -29,8 +29,11 @@ static int check_header(Elf *elf, struct halo_err *err)
 	return 0;
 }
 
-/* Find the one PT_LOAD; other segments may only be such that the kernel would not act on. */
-static int find_load(Elf *elf, GElf_Phdr *load, struct halo_err *err)
+/*
+ * Find the one PT_LOAD, and the frame descriptions; other segments may only be such that the kernel
+ * would not act on.
+ */
+static int find_load(Elf *elf, GElf_Phdr *load, GElf_Phdr *frames, struct halo_err *err)
 {
 	size_t n, loads = 0;
 	GElf_Phdr ph;
@@ -45,8 +48,10 @@ static int find_load(Elf *elf, GElf_Phdr *load, struct halo_err *err)
 			*load = ph;
 			loads++;
 			break;
-		case PT_GNU_STACK:
 		case PT_GNU_EH_FRAME:
+			*frames = ph;
+			break;
+		case PT_GNU_STACK:
 		case PT_NOTE:
 		case PT_TLS:
 		case PT_PHDR:
@@ -78,6 +83,30 @@ static int check_load(const GElf_Phdr *load, size_t len, int64_t place, uint64_t
 				     (unsigned long long)load->p_filesz, (unsigned long long)room);
 	if (at >= load->p_filesz)
 		return bad(err, "its entry is outside");
+	return 0;
+}
+
+/*
+ * A program's unwinder takes the header at its word: the sorted table, the only form that it needs no
+ * time for, must be inside.
+ */
+static int check_frames(const uint8_t *code, const GElf_Phdr *load, const GElf_Phdr *frames,
+			struct halo_err *err)
+{
+	/* Version; encodings of the pointer (pcrel), the count and the table (datarel). */
+	static const uint8_t form[] = {1, 0x1b, 0x03, 0x3b};
+	uint64_t at = frames->p_vaddr - load->p_vaddr;
+	uint32_t count;
+
+	if (frames->p_type != PT_GNU_EH_FRAME || !frames->p_memsz)
+		return 0;
+	if (at == 0 || at >= load->p_filesz || load->p_filesz - at < 12 || at % 4)
+		return bad(err, "its frame descriptions are outside");
+	if (memcmp(code + at, form, sizeof(form)) != 0)
+		return bad(err, "its frame descriptions have no table");
+	memcpy(&count, code + at + 8, sizeof(count));
+	if (count > (load->p_filesz - at - 12) / 8)
+		return bad(err, "its frame descriptions are cut short");
 	return 0;
 }
 
@@ -115,7 +144,7 @@ static int check_sections(Elf *elf, struct halo_err *err)
 int halo_image__parse(const void *file, size_t len, int64_t place, uint64_t room, int64_t entry,
 		      struct halo_image *out, struct halo_err *err)
 {
-	GElf_Phdr load = {0};
+	GElf_Phdr load = {0}, frames = {0};
 	Elf *elf;
 	int ret;
 
@@ -126,9 +155,11 @@ int halo_image__parse(const void *file, size_t len, int64_t place, uint64_t room
 		return bad(err, "not an ELF file");
 	ret = check_header(elf, err);
 	if (!ret)
-		ret = find_load(elf, &load, err);
+		ret = find_load(elf, &load, &frames, err);
 	if (!ret)
 		ret = check_load(&load, len, place, room, entry, err);
+	if (!ret)
+		ret = check_frames((const uint8_t *)file + load.p_offset, &load, &frames, err);
 	if (!ret)
 		ret = check_sections(elf, err);
 	elf_end(elf);
@@ -139,6 +170,7 @@ int halo_image__parse(const void *file, size_t len, int64_t place, uint64_t room
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	memcpy(out->code, (const uint8_t *)file + load.p_offset, load.p_filesz);
 	out->size = load.p_filesz;
+	out->frames = frames.p_memsz ? frames.p_vaddr - load.p_vaddr : 0;
 	out->place = place;
 	return 0;
 }

@@ -17,7 +17,8 @@
 struct halo_image {
 	uint8_t *code; /* the segment's contents; the caller frees */
 	uint64_t size;
-	int64_t place; /* link-time address of its first byte */
+	uint64_t frames; /* where its .eh_frame_hdr is, 0: it has none */
+	int64_t place;	 /* link-time address of its first byte */
 };
 
 /*

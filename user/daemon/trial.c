@@ -68,7 +68,8 @@ static int write_entries(struct halo_trial *t, struct halo_err *err)
 					    : (int64_t)(s->root->addr + HALO_ENTRY_SIZE),
 		[HALO_ARM_NEW] = s->trial->entry,
 	};
-	uint8_t code[2 * HALO_COUNT_ENTRY_SIZE];
+	const uint32_t size = 2 * HALO_COUNT_ENTRY_SIZE;
+	uint8_t code[2 * HALO_COUNT_ENTRY_SIZE + HALO_FRAMES_SIZE];
 	int n;
 
 	memset(code, PAD, sizeof(code));
@@ -81,7 +82,8 @@ static int write_entries(struct halo_trial *t, struct halo_err *err)
 		if (n < 0)
 			return halo_err__set(err, n, "the counting entry can't reach its target");
 	}
-	return halo_arena__write(p->arena, off, code, sizeof(code), err);
+	halo_frames__leaf(code + size, size);
+	return halo_arena__write(p->arena, off, code, sizeof(code), size, err);
 }
 
 static void trial__free(struct halo_trial *t)

@@ -59,7 +59,7 @@ static int publish(struct halo_program *p, struct halo_variant *v, const struct 
 
 	v->place = image->place;
 	v->size = image->size;
-	return halo_arena__write(p->arena, off, image->code, image->size, err);
+	return halo_arena__write(p->arena, off, image->code, image->size, image->frames, err);
 }
 
 int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,

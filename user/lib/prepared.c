@@ -111,6 +111,8 @@ static int parse(struct halo_prepared *p, struct halo_err *err)
 		ret = halo_prepared__read_symbols(p, err);
 	if (!ret)
 		ret = halo_prepared__index(p, err);
+	if (!ret)
+		halo_prepared__check_unwind(p);
 	return ret;
 }
 

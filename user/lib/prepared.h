@@ -94,6 +94,7 @@ struct halo_prepared {
 	struct halo_segment *segments;
 	size_t n_segments;
 	uint64_t tls_size, tls_align; /* PT_TLS; size 0: none */
+	const char *no_unwind; /* why exceptions can't pass through variants; NULL: they can */
 	bool has_stub;
 	struct halo_stub_row stub; /* valid if has_stub */
 	struct halo_unit *units;

@@ -55,6 +55,8 @@ int halo_prepared__read_elf(struct halo_prepared *p, struct halo_err *err);
 int halo_prepared__read_stub(struct halo_prepared *p, struct halo_err *err);
 int halo_prepared__read_tables(struct halo_prepared *p, struct halo_err *err);
 int halo_prepared__check_slots(const struct halo_prepared *p, struct halo_err *err);
+/* Sets no_unwind. */
+void halo_prepared__check_unwind(struct halo_prepared *p);
 int halo_prepared__read_symbols(struct halo_prepared *p, struct halo_err *err);
 /* Function sizes and the indexes by name. */
 int halo_prepared__index(struct halo_prepared *p, struct halo_err *err);

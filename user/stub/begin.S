@@ -39,7 +39,10 @@ __halo_syscall:
 	.quad	__halo_slots_end
 	.quad	__halo_scratch
 	.quad	__halo_syscall
-	.quad	0, 0
+	.quad	__halo_find_object
+	.quad	0
 	.hidden	__halo_slots_end
+	.weak	__halo_find_object	/* of unwind.c, which is not always linked */
+	.hidden	__halo_find_object
 
 	.section .note.GNU-stack, "", @progbits

@@ -108,7 +108,7 @@ static int64_t publish(pid_t pid)
 			fail("counting entry");
 	memcpy(code + LAST * HALO_COUNT_ENTRY_SIZE, last, sizeof(last));
 	memcpy(code + 3 * HALO_COUNT_ENTRY_SIZE, triple, sizeof(triple));
-	if (halo_arena__write(driver.arena, off, code, sizeof(code), &driver.err))
+	if (halo_arena__write(driver.arena, off, code, sizeof(code), 0, &driver.err))
 		fail("arena");
 	printf("rseq %s\n", rseq ? "yes" : "no");
 	return at;

@@ -45,7 +45,10 @@
 /* Words of an image that depend on the process live in the first pages of halo_slots. */
 #define HALO_DATA_PAGES 2
 
-#define HALO_SCRATCH_SIZE 1024
+/* Their last word: where the process's arena begins, 0 until it has one. */
+#define HALO_DATA_ARENA (HALO_DATA_PAGES * 4096 / 8 - 1)
+
+#define HALO_SCRATCH_SIZE 128
 
 #ifndef __ASSEMBLER__
 
@@ -128,7 +131,8 @@ struct halo_stub_row {
 	uint64_t slots_end;   /* page-aligned, exclusive */
 	uint64_t scratch;     /* HALO_SCRATCH_SIZE writable bytes for an attaching daemon */
 	uint64_t syscall;     /* address of a "syscall; int3" pair */
-	uint64_t reserved[2];
+	uint64_t find_object; /* the stub's _dl_find_object(); 0: it has none */
+	uint64_t reserved;
 };
 
 _Static_assert(sizeof(struct halo_unit_row) == 56, "packed by hand");
@@ -147,6 +151,26 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
 #define HALO_ARENA_PIC	 (-(1LL << 30))
 #define HALO_ARENA_FIXED 0x78000000LL
 #define HALO_ARENA_SIZE	 (64ULL << 20)
+
+/*
+ * The arena's first page is the daemon's. Behind it is the unwind index, which only grows: entries by
+ * ascending begin, each valid up to the next one's. An entry is written before it is counted.
+ */
+#define HALO_INDEX_OFFSET 4096ULL
+#define HALO_INDEX_SIZE	  (32 * 4096ULL)
+#define HALO_INDEX_MAX	  (HALO_INDEX_SIZE / 8 - 1) /* a write to the arena takes a page at least */
+#define HALO_ARENA_FIRST  (HALO_INDEX_OFFSET + HALO_INDEX_SIZE)
+
+#ifndef __ASSEMBLER__
+struct halo_index {
+	uint64_t count;
+	struct {
+		uint32_t begin;	 /* offset in the arena */
+		uint32_t frames; /* of its .eh_frame_hdr, offset in the arena; 0: it has none */
+	} entry[HALO_INDEX_MAX];
+};
+_Static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
+#endif
 
 /* Directly behind the arena: counters, read-write in the program and in the daemon. */
 #define HALO_COUNTERS_SIZE (1ULL << 20)
