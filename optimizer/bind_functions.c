@@ -166,6 +166,8 @@ static int enter_function(struct binder *b, LLVMValueRef fn)
 	m = member_of(b, fn);
 	if (m)
 		return enter_member(b, fn, m);
+	if (resolve__is_never(b->p, b->unit, fn))
+		return bind__enter(b, fn, (struct place){.where = WHERE_NEVER});
 	return bind__enter(b, fn, resolve__value(b->p, b->unit, fn));
 }
 

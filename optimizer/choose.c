@@ -49,6 +49,9 @@ static void note_func(struct chooser *c, const struct halo_func *fn, const char 
 	note(c, fn->name, fn->unit, profile__share(c->profile, fn), verdict, "%s", reason);
 }
 
+static const char ends_threads[] =
+	"it can end threads by unwinding their stacks (pthread_cancel or pthread_exit)";
+
 const char *choose__refuse_program(const struct halo_prepared *p)
 {
 	static const char *const forced[] = {"pthread_cancel", "pthread_exit"};
@@ -58,8 +61,7 @@ const char *choose__refuse_program(const struct halo_prepared *p)
 		return "it is a shared library";
 	for (i = 0; i < ARRAY_SIZE(forced); i++)
 		if (halo_prepared__symbol(p, forced[i]) && !p->is_static && p->no_unwind)
-			return "it can end threads by unwinding their stacks (pthread_cancel or "
-			       "pthread_exit)";
+			return ends_threads;
 	return NULL;
 }
 
@@ -274,8 +276,9 @@ int choose__section(struct units *units, const struct profile *profile, const st
 	else
 		ret = req->has_root ? choose_named(&c) : choose_hottest(&c);
 	if (why)
-		snprintf(out->reason, sizeof(out->reason), "the program can't be optimized: %s",
-			 why);
+		snprintf(out->reason, sizeof(out->reason), "the program can't be optimized: %s%s%s",
+			 why, why == ends_threads ? ", and " : "",
+			 why == ends_threads ? units->p->no_unwind : "");
 	free(c.visited);
 	return ret ? halo_err__set(err, ret, "out of memory") : 0;
 }

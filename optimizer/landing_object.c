@@ -129,11 +129,21 @@ static bool redirect_all(const struct object *o, size_t data)
 	return true;
 }
 
+/* What only they referred to must not be looked for. */
 static void drop(const struct object *o, size_t section)
 {
+	size_t i, n, k;
+	Elf64_Rela *r;
 	Elf64_Shdr *s;
 
 	o->sections[section].sh_size = 0;
+	r = relocs_of(o, section, &n);
+	for (i = 0; i < n; i++) {
+		k = ELF64_R_SYM(r[i].r_info);
+		if (k < o->n_symbols && o->symbols[k].st_shndx == SHN_UNDEF)
+			o->symbols[k].st_info = ELF64_ST_INFO(
+				STB_WEAK, ELF64_ST_TYPE(o->symbols[k].st_info));
+	}
 	for (s = o->sections; s < o->sections + o->ehdr->e_shnum; s++)
 		if (s->sh_type == SHT_RELA && s->sh_info == section)
 			s->sh_size = 0;

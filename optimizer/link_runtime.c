@@ -106,6 +106,10 @@ static int write_symbol(FILE *f, const struct link_job *job, const char *name, s
 		begin_function(f, name);
 		fprintf(f, "jmpq *\"%s" IMPORTS_GOT_SUFFIX "\"(%%rip)", name);
 		end_function(f, name);
+	} else if (place.where == WHERE_NEVER) {
+		begin_function(f, name);
+		fputs("ud2", f);
+		end_function(f, name);
 	} else if (place.where == WHERE_NOWHERE && own) {
 		begin_function(f, name);
 		fputs(own->body, f);

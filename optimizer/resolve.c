@@ -2,7 +2,11 @@
 #include <elf.h>
 #include <string.h>
 
+#include "ir.h"
 #include "resolve.h"
+
+/* Hidden, and so local after the link, where the unwinder is linked statically. */
+#define HIDDEN_RESUME "_Unwind_Resume"
 
 const char *resolve__name(LLVMValueRef value)
 {
@@ -41,7 +45,7 @@ struct place resolve__external(const struct halo_prepared *p, const char *name)
 	struct place place = {.where = WHERE_NOWHERE};
 
 	for (; s && s < p->symbols + p->n_symbols && strcmp(s->name, name) == 0; s++) {
-		if (s->bind == STB_LOCAL)
+		if (s->bind == STB_LOCAL && strcmp(name, HIDDEN_RESUME) != 0)
 			continue;
 		place = symbol_place(s);
 		if (place.where != WHERE_NOWHERE)
@@ -83,4 +87,27 @@ struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMVa
 	if (place.where == WHERE_NOWHERE && !resolve__is_local(value))
 		place = resolve__external(p, resolve__name(value));
 	return place;
+}
+
+/* As a function, or at each of its calls. */
+static bool never_returns(LLVMValueRef fn)
+{
+	unsigned int kind = LLVMGetEnumAttributeKindForName("noreturn", strlen("noreturn"));
+	LLVMUseRef use;
+
+	if (ir__has_attr(fn, "noreturn"))
+		return true;
+	for (use = LLVMGetFirstUse(fn); use; use = LLVMGetNextUse(use))
+		if (ir__callee(LLVMGetUser(use)) != fn ||
+		    !LLVMGetCallSiteEnumAttribute(LLVMGetUser(use), LLVMAttributeFunctionIndex,
+						  kind))
+			return false;
+	return LLVMGetFirstUse(fn);
+}
+
+bool resolve__is_never(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn)
+{
+	return never_returns(fn) && !resolve__is_local(fn) &&
+	       !halo_prepared__symbol(p, resolve__name(fn)) &&
+	       resolve__value(p, unit, fn).where == WHERE_NOWHERE;
 }

@@ -11,6 +11,7 @@ enum where {
 	WHERE_NOWHERE,
 	WHERE_PROGRAM, /* addr is its link-time address */
 	WHERE_TLS,     /* addr is its offset in the program's TLS block */
+	WHERE_NEVER, /* a function that never returns, and that the program never calls either */
 	WHERE_CONSTANT, /* a word that the image brings along; addr is what it holds */
 	WHERE_IMPORT,  /* addr is the link-time address of the program's GOT word for it */
 };
@@ -30,6 +31,13 @@ struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMVa
 /* The function's row: of the unit if local, else the surviving one; NULL if it has none. */
 const struct halo_func *resolve__func(const struct halo_prepared *p, uint32_t unit,
 				      LLVMValueRef fn);
+
+/*
+ * A function that throws or aborts (std::terminate(), std::__throw_length_error()), and that no code of
+ * the program refers to. The compiler saw that no call of it is ever reached; in a variant it may not
+ * see that, but it is as true.
+ */
+bool resolve__is_never(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn);
 
 bool resolve__is_local(LLVMValueRef value);
 

@@ -166,7 +166,8 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 	uint32_t in;
 
 	if (!section__definition(b->units, unit, callee, &in, &fn)) {
-		return must && !is_supplied(resolve__name(callee))
+		return must && !is_supplied(resolve__name(callee)) &&
+				       !resolve__is_never(b->units->p, unit, callee)
 			       ? refused(b, callee, "there is no bitcode for it")
 			       : 0;
 	}

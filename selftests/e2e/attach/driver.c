@@ -6,6 +6,9 @@
  *
  *   driver inject EXECUTABLE PID            attach the running process
  *   driver serve EXECUTABLE SOCKET HOW      answer the first process that connects: see hows[]
+ *   driver images EXECUTABLE PID LIST       attach the running process and switch it to images: LIST
+ *                                           has lines "SLOT ENTRY PLACE FOLDER" with link-time
+ *                                           addresses, image.elf is in the folder
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,6 +23,7 @@
 #include <time.h>
 
 #include "daemon/attach.h"
+#include "daemon/image.h"
 #include "lib/util.h"
 
 #define ENTRIES	   1000
@@ -68,9 +72,6 @@ static void open_program(const char *path)
 	if (halo_prepared__open(fd, &driver.prepared, &driver.err) ||
 	    halo_prepared__hash(driver.prepared, hash, &driver.err))
 		fail(path);
-	driver.work = halo_prepared__func(driver.prepared, -1, "work");
-	if (!driver.work || !driver.work->slot)
-		fail("work() has no slot");
 	strcpy(driver.dir, "/tmp/halo-attach-XXXXXX");
 	if (!mkdtemp(driver.dir) || halo_store__open(driver.dir, &driver.store, &driver.err) ||
 	    halo_arena__open(driver.store, hash, &driver.arena, &driver.err))
@@ -78,6 +79,13 @@ static void open_program(const char *path)
 	/* It lives on as long as it is open, and so is gone however this process ends. */
 	umount2(driver.dir, MNT_DETACH);
 	rmdir(driver.dir);
+}
+
+static void find_work(void)
+{
+	driver.work = halo_prepared__func(driver.prepared, -1, "work");
+	if (!driver.work || !driver.work->slot)
+		fail("work() has no slot");
 }
 
 static void open_family(pid_t pid)
@@ -162,6 +170,39 @@ static unsigned int count(pid_t pid, const char *what)
 	if (dir)
 		closedir(dir);
 	return n;
+}
+
+static void publish_image(const char *folder, uint64_t slot, int64_t entry, int64_t place)
+{
+	uint64_t off = (uint64_t)(place - halo_prepared__arena(driver.prepared));
+	__cleanup_fd int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct halo_image image;
+
+	if (halo_image__read(dir, "image.elf", geteuid(), place, HALO_ARENA_SIZE - off, entry, &image,
+			     &driver.err) ||
+	    halo_arena__write(driver.arena, off, image.code, image.size, image.frames, &driver.err))
+		fail(folder);
+	halo_image__free(&image);
+	halo_family__set_slot(driver.family, slot, entry);
+}
+
+static int images(pid_t pid, const char *list)
+{
+	FILE *f = fopen(list, "r");
+	int64_t entry, place;
+	unsigned int us, n = 0;
+	char folder[4096];
+	uint64_t slot;
+
+	open_family(pid);
+	if (!f || halo_inject__attach(pid, driver.prepared, &driver.layout, driver.family,
+				      driver.arena, &us, &driver.err))
+		fail("attach");
+	for (; fscanf(f, "%lu %ld %ld %4095s", &slot, &entry, &place, folder) == 4; n++)
+		publish_image(folder, slot, entry, place);
+	fclose(f);
+	printf("switched %u\n", n);
+	return 0;
 }
 
 static int inject(pid_t pid)
@@ -365,6 +406,9 @@ int main(int argc, char **argv)
 		return 2;
 	atexit(clean_up);
 	open_program(argv[2]);
+	if (strcmp(argv[1], "images") == 0)
+		return argc == 5 ? images(atoi(argv[3]), argv[4]) : 2;
+	find_work();
 	if (strcmp(argv[1], "inject") == 0)
 		return inject(atoi(argv[3]));
 	return argc == 5 ? serve(argv[3], argv[4]) : 2;
