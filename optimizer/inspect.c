@@ -237,8 +237,8 @@ static const char *check_personality(LLVMValueRef fn)
 static void explain(const struct halo_prepared *p, const char *why, struct facts *out)
 {
 	if (why == handles_exceptions || why == lets_exceptions_pass)
-		snprintf(out->why, sizeof(out->why), "%s, for which variants are not made: %s",
-			 why, p->no_unwind);
+		snprintf(out->why, sizeof(out->why), "%s, for which variants are not made: %s", why,
+			 p->no_unwind);
 	else if (why != out->why)
 		snprintf(out->why, sizeof(out->why), "%s", why);
 }

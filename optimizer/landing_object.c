@@ -29,8 +29,8 @@ static bool in_bounds(const struct object *o, const Elf64_Shdr *s)
 
 static const char *name_of(const struct object *o, const Elf64_Shdr *s)
 {
-	return s->sh_name < o->names_size && memchr(o->names + s->sh_name, '\0',
-						    o->names_size - s->sh_name)
+	return s->sh_name < o->names_size &&
+			       memchr(o->names + s->sh_name, '\0', o->names_size - s->sh_name)
 		       ? o->names + s->sh_name
 		       : "";
 }
@@ -45,8 +45,8 @@ static bool open_object(struct object *o)
 	Elf64_Shdr *s;
 
 	o->ehdr = (Elf64_Ehdr *)o->data;
-	if (o->size < sizeof(Elf64_Ehdr) || o->ehdr->e_shoff % 8 ||
-	    o->ehdr->e_shoff > o->size || o->ehdr->e_shentsize != sizeof(Elf64_Shdr) ||
+	if (o->size < sizeof(Elf64_Ehdr) || o->ehdr->e_shoff % 8 || o->ehdr->e_shoff > o->size ||
+	    o->ehdr->e_shentsize != sizeof(Elf64_Shdr) ||
 	    o->ehdr->e_shnum > (o->size - o->ehdr->e_shoff) / sizeof(Elf64_Shdr) ||
 	    o->ehdr->e_shstrndx >= o->ehdr->e_shnum)
 		return false;
@@ -141,8 +141,8 @@ static void drop(const struct object *o, size_t section)
 	for (i = 0; i < n; i++) {
 		k = ELF64_R_SYM(r[i].r_info);
 		if (k < o->n_symbols && o->symbols[k].st_shndx == SHN_UNDEF)
-			o->symbols[k].st_info = ELF64_ST_INFO(
-				STB_WEAK, ELF64_ST_TYPE(o->symbols[k].st_info));
+			o->symbols[k].st_info = ELF64_ST_INFO(STB_WEAK,
+							      ELF64_ST_TYPE(o->symbols[k].st_info));
 	}
 	for (s = o->sections; s < o->sections + o->ehdr->e_shnum; s++)
 		if (s->sh_type == SHT_RELA && s->sh_info == section)

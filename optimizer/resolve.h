@@ -9,11 +9,11 @@
 
 enum where {
 	WHERE_NOWHERE,
-	WHERE_PROGRAM, /* addr is its link-time address */
-	WHERE_TLS,     /* addr is its offset in the program's TLS block */
-	WHERE_NEVER, /* a function that never returns, and that the program never calls either */
+	WHERE_PROGRAM,	/* addr is its link-time address */
+	WHERE_TLS,	/* addr is its offset in the program's TLS block */
+	WHERE_NEVER,	/* a function that never returns, and that the program never calls either */
 	WHERE_CONSTANT, /* a word that the image brings along; addr is what it holds */
-	WHERE_IMPORT,  /* addr is the link-time address of the program's GOT word for it */
+	WHERE_IMPORT,	/* addr is the link-time address of the program's GOT word for it */
 };
 
 struct place {

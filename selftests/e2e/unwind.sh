@@ -48,10 +48,17 @@ optimize() {
 		"$HALO_OPT" 3<"$exe" 4<"$folder" 2>>"$WORK/log" || echo '{"status": "crash"}'
 }
 
+# arena PIC|FIXED: where it is, from the load address
+arena() {
+	sed -n "s/^#define HALO_ARENA_$1[ \t]*//p" "$SOURCE_DIR/user/include/halo/prepared.h" |
+		sed 's/LL\?\>//g'
+}
+
 # images NAME CASE…: in $WORK/NAME.list
 images() {
-	local exe=$1 place=$(((1 << 30) + FIRST)) answer name
-	readelf -h "$WORK/$exe" | grep -q 'Type: *EXEC' || place=$((-(1 << 30) + FIRST))
+	local exe=$1 kind=FIXED place answer name
+	readelf -h "$WORK/$exe" | grep -q 'Type: *EXEC' || kind=PIC
+	place=$(($(arena $kind) + FIRST))
 	shift
 	: >"$WORK/$exe.list"
 	for name; do

@@ -98,7 +98,8 @@ static void test_arena_is_append_only_and_adopted(void **state)
 	assert_int_equal(halo_arena__write(arena, FIRST, code, sizeof(code), 0, NULL), 0);
 	assert_int_equal(halo_arena__next(arena), FIRST + 2 * HALO_PAGE);
 	assert_int_equal(halo_arena__write(arena, FIRST, code, 1, 0, NULL), -EINVAL);
-	assert_int_equal(halo_arena__write(arena, FIRST + 2 * HALO_PAGE - 1, code, 1, 0, NULL), -EINVAL);
+	assert_int_equal(halo_arena__write(arena, FIRST + 2 * HALO_PAGE - 1, code, 1, 0, NULL),
+			 -EINVAL);
 	halo_arena__close(arena);
 	halo_store__close(store, false);
 
@@ -137,6 +138,35 @@ static void test_arena_has_an_end(void **state)
 	remove_test_store(store);
 }
 
+/* What the stub reads: it outlives the daemon, and goes on where it was. */
+static void test_arena_has_an_index(void **state)
+{
+	static struct halo_index index;
+	const uint8_t code[100] = {0xc3};
+	struct halo_arena *arena;
+	struct halo_store *store;
+	int fd;
+
+	(void)state;
+	skip_unless_root();
+	store = open_test_store();
+	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
+	assert_int_equal(halo_arena__write(arena, FIRST, code, sizeof(code), 64, NULL), 0);
+	halo_arena__close(arena);
+	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
+	assert_int_equal(halo_arena__write(arena, FIRST + 0x3000, code, sizeof(code), 0, NULL), 0);
+	fd = halo_arena__open_readonly(arena, NULL);
+	assert_int_equal(pread(fd, &index, sizeof(index), HALO_INDEX_OFFSET), sizeof(index));
+	assert_int_equal(index.count, 2);
+	assert_int_equal(index.entry[0].begin, FIRST);
+	assert_int_equal(index.entry[0].frames, FIRST + 64);
+	assert_int_equal(index.entry[1].begin, FIRST + 0x3000);
+	assert_int_equal(index.entry[1].frames, 0);
+	close(fd);
+	halo_arena__close(arena);
+	remove_test_store(store);
+}
+
 static void test_spoilt_arena_is_refused(void **state)
 {
 	const uint64_t next = HALO_ARENA_SIZE + HALO_PAGE;
@@ -169,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_arena_is_append_only_and_adopted),
 		cmocka_unit_test(test_arena_has_an_end),
 		cmocka_unit_test(test_spoilt_arena_is_refused),
+		cmocka_unit_test(test_arena_has_an_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,9 +82,9 @@ static int start_new(struct halo_arena *arena, const uint8_t hash[32], struct ha
 
 static bool header_valid(const struct arena_header *h, const uint8_t hash[32])
 {
-	return h->magic == ARENA_MAGIC && h->version == ARENA_VERSION && h->next >= HALO_ARENA_FIRST &&
-	       h->next <= HALO_ARENA_SIZE && h->next % HALO_PAGE == 0 &&
-	       memcmp(h->hash, hash, 32) == 0;
+	return h->magic == ARENA_MAGIC && h->version == ARENA_VERSION &&
+	       h->next >= HALO_ARENA_FIRST && h->next <= HALO_ARENA_SIZE &&
+	       h->next % HALO_PAGE == 0 && memcmp(h->hash, hash, 32) == 0;
 }
 
 /* A file of no size or without magic was never finished, so nothing of it is in use. */

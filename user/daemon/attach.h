@@ -46,9 +46,9 @@ int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, 
 
 /* What the kernel says of a process: where its main binary lies. */
 struct halo_layout {
-	uint64_t bias;	      /* load address - link-time address */
+	uint64_t bias;				 /* load address - link-time address */
 	uint64_t text_start, text_end, text_off; /* executable mapping of the main binary */
-	uint64_t start_ns;    /* start time since boot, as in /proc/PID/stat, in ns (10 ms steps) */
+	uint64_t start_ns; /* start time since boot, as in /proc/PID/stat, in ns (10 ms steps) */
 	uid_t uid;
 };
 /* Read /proc/PID/maps, stat and status and check them against @p. */

@@ -23,8 +23,8 @@ static bool is_exported(const struct halo_prepared *p)
 	for (i = 1; str && i < table->size / sizeof(sym); i++) {
 		memcpy(&sym, table->data + i * sizeof(sym), sizeof(sym));
 		if (sym.st_shndx != SHN_UNDEF && sym.st_value == p->stub.find_object &&
-		    ELF64_ST_VISIBILITY(sym.st_other) == STV_DEFAULT &&
-		    sym.st_name < str->size && str->size - sym.st_name >= sizeof(name) &&
+		    ELF64_ST_VISIBILITY(sym.st_other) == STV_DEFAULT && sym.st_name < str->size &&
+		    str->size - sym.st_name >= sizeof(name) &&
 		    memcmp(str->data + sym.st_name, name, sizeof(name)) == 0)
 			return true;
 	}

@@ -29,7 +29,7 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 int __halo_find_object(void *pc, struct dl_find_object *result);
 
 /* Address or value; relocated in place by some C libraries and not by others. */
-static uintptr_t dynamic(const ElfW(Dyn) *dyn, ElfW(Sxword) tag, uintptr_t base)
+static uintptr_t dynamic(const ElfW(Dyn) * dyn, ElfW(Sxword) tag, uintptr_t base)
 {
 	for (; dyn->d_tag != DT_NULL; dyn++)
 		if (dyn->d_tag == tag)
@@ -37,7 +37,7 @@ static uintptr_t dynamic(const ElfW(Dyn) *dyn, ElfW(Sxword) tag, uintptr_t base)
 	return 0;
 }
 
-static const ElfW(Dyn) *dynamic_of(uintptr_t base)
+static const ElfW(Dyn) * dynamic_of(uintptr_t base)
 {
 	const ElfW(Ehdr) *ehdr = (const ElfW(Ehdr) *)base;
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)(base + ehdr->e_phoff);
@@ -75,7 +75,7 @@ static uintptr_t look_up(uintptr_t base)
 	const ElfW(Dyn) *dyn = dynamic_of(base);
 	const uint32_t *table = dyn ? (const uint32_t *)dynamic(dyn, DT_GNU_HASH, base) : NULL;
 	const uint32_t *buckets, *chain;
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *names;
 	uint32_t hash = hash_name(), i;
 
@@ -188,7 +188,7 @@ __attribute__((visibility("hidden"))) int __halo_find_object(void *pc,
 }
 
 /* Weak: a program may have reasons of its own to define it. */
-__attribute__((weak, alias("__halo_find_object"), visibility("default"))) int
-_dl_find_object(void *pc, struct dl_find_object *result);
+__attribute__((weak, alias("__halo_find_object"), visibility("default"))) int _dl_find_object(
+	void *pc, struct dl_find_object *result);
 
 #endif

@@ -178,8 +178,8 @@ static void publish_image(const char *folder, uint64_t slot, int64_t entry, int6
 	__cleanup_fd int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct halo_image image;
 
-	if (halo_image__read(dir, "image.elf", geteuid(), place, HALO_ARENA_SIZE - off, entry, &image,
-			     &driver.err) ||
+	if (halo_image__read(dir, "image.elf", geteuid(), place, HALO_ARENA_SIZE - off, entry,
+			     &image, &driver.err) ||
 	    halo_arena__write(driver.arena, off, image.code, image.size, image.frames, &driver.err))
 		fail(folder);
 	halo_image__free(&image);

@@ -40,18 +40,18 @@ struct Guard {
 extern "C" {
 #endif
 
-#define CASES(X)         \
-	X(throws)        \
-	X(passes)        \
-	X(catches)       \
-	X(catches_all)   \
-	X(rethrows)      \
-	X(cleans_up)     \
+#define CASES(X)          \
+	X(throws)         \
+	X(passes)         \
+	X(catches)        \
+	X(catches_all)    \
+	X(rethrows)       \
+	X(cleans_up)      \
 	X(cleans_up_in_c) \
-	X(local_types)   \
-	X(nests)         \
-	X(keeps)         \
-	X(traced)        \
+	X(local_types)    \
+	X(nests)          \
+	X(keeps)          \
+	X(traced)         \
 	X(library)
 
 /* Through which threads end. */
@@ -66,12 +66,12 @@ ENDS(DECLARE)
 #undef DECLARE
 
 /* outside.cpp */
-long outside(int n);	      /* throws one of many, by its number, or none */
-int outside_trace(void);      /* does a backtrace lead to the caller of the case? */
-void outside_leave(void);     /* pthread_exit() */
-void outside_wait(void);      /* a cancellation point */
-void outside_began(void);     /* the thread may be cancelled now, at a cancellation point */
-void outside_anywhere(void);  /* or anywhere, from now on */
+long outside(int n);	     /* throws one of many, by its number, or none */
+int outside_trace(void);     /* does a backtrace lead to the caller of the case? */
+void outside_leave(void);    /* pthread_exit() */
+void outside_wait(void);     /* a cancellation point */
+void outside_began(void);    /* the thread may be cancelled now, at a cancellation point */
+void outside_anywhere(void); /* or anywhere, from now on */
 extern void *outside_bottom; /* where the case was called from */
 extern long (*outside_library)(int n); /* the same as outside(), of a library loaded later */
 
