@@ -90,7 +90,8 @@ static json_object *new_request(struct torture *t, const struct halo_func *func)
 static int write_entries(struct torture *t, struct torture_version *v, struct halo_err *err)
 {
 	uint64_t off = halo_arena__next(t->arena);
-	uint8_t code[COUNT_TIMES * HALO_COUNT_ENTRY_SIZE];
+	const uint32_t size = COUNT_TIMES * HALO_COUNT_ENTRY_SIZE;
+	uint8_t code[COUNT_TIMES * HALO_COUNT_ENTRY_SIZE + HALO_FRAMES_SIZE];
 
 	memset(code, PAD, sizeof(code));
 	for (unsigned int arm = 0; arm < COUNT_TIMES; arm++) {
@@ -103,7 +104,8 @@ static int write_entries(struct torture *t, struct torture_version *v, struct ha
 			return halo_err__set(err, n, "the counting entry can't reach its target");
 		v->target[COUNT_TIMES + arm] = addr;
 	}
-	return halo_arena__write(t->arena, off, code, sizeof(code), err);
+	halo_frames__leaf(code + size, size);
+	return halo_arena__write(t->arena, off, code, sizeof(code), size, err);
 }
 
 static int keep_codes(struct torture_version *v, const struct halo_answer *answer)
@@ -139,7 +141,7 @@ static int install(struct torture *t, const struct halo_func *func,
 		.config = t->config,
 	};
 	ret = halo_arena__write(t->arena, image.place - halo_prepared__arena(t->prepared),
-				image.code, image.size, err);
+				image.code, image.size, image.frames, err);
 	halo_image__free(&image);
 	if (!ret)
 		ret = write_entries(t, v, err);

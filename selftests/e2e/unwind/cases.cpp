@@ -32,7 +32,7 @@ long throws(int n)
 	case 2:
 		throw n;
 	case 3:
-		throw "text";
+		throw x / 3.0;
 	case 4:
 		throw std::out_of_range("range");
 	}
