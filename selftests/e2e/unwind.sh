@@ -125,16 +125,18 @@ END
 
 # Where nobody would find the frames of a variant, there is none.
 echo '{ local: *; };' >"$WORK/nothing"
+clang-19 -shared -Wl,-soname,libunwind.so.1 -x c /dev/null -o "$WORK/other.so"
 while read -r name reason flags; do
 	# shellcheck disable=SC2086
-	build "$name" ${flags//VERSIONS/$WORK/nothing}
+	build "$name" ${flags//WORK/$WORK} 2>/dev/null
 	cp "$WORK/$name" "$WORK/$name.symbols"
 	answer=$(optimize "$name" catches 4096)
 	tap_is "$name: no variant handles exceptions" none "$(jq -r .status <<<"$answer")"
 	tap_like "$name: and the reason is said" "${reason//_/ }" "$answer"
 done <<-END
 	static linked_statically -static
-	hidden does_not_export -Wl,--version-script=VERSIONS
+	hidden does_not_export -Wl,--version-script=WORK/nothing
+	other not_GCC's -Wl,--no-as-needed,WORK/other.so
 END
 
 tap_done

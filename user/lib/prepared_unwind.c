@@ -31,6 +31,36 @@ static bool is_exported(const struct halo_prepared *p)
 	return false;
 }
 
+/* Does the program itself need a library whose name begins so? */
+static bool needs(const struct halo_prepared *p, const char *prefix)
+{
+	const struct halo_section *s = halo_section__find(p, ".dynamic"), *names;
+	size_t i, len = strlen(prefix);
+	Elf64_Dyn dyn;
+
+	names = s ? halo_section__link(p, s) : NULL;
+	for (i = 0; names && i < s->size / sizeof(dyn); i++) {
+		memcpy(&dyn, s->data + i * sizeof(dyn), sizeof(dyn));
+		if (dyn.d_tag == DT_NEEDED && dyn.d_un.d_val < names->size &&
+		    names->size - dyn.d_un.d_val > len &&
+		    memcmp(names->data + dyn.d_un.d_val, prefix, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Others than GCC's, those of LLVM and nongnu.org, ask nobody where frame descriptions are. */
+static const char *check_unwinder(const struct halo_prepared *p)
+{
+	if (needs(p, "libunwind") || needs(p, "libc++") || halo_prepared__symbol(p, "__unw_step") ||
+	    halo_prepared__symbol(p, "unw_step"))
+		return "its unwinder is not GCC's";
+	if (!halo_section__find(p, ".gcc_except_table") || needs(p, "libgcc_s.so") ||
+	    needs(p, "libstdc++.so") || halo_prepared__symbol(p, "_Unwind_Find_FDE"))
+		return NULL;
+	return "it does not tell which unwinder it has";
+}
+
 void halo_prepared__check_unwind(struct halo_prepared *p)
 {
 	if (!p->has_stub)
@@ -43,4 +73,6 @@ void halo_prepared__check_unwind(struct halo_prepared *p)
 		p->no_unwind = "its C library is not glibc";
 	else if (!is_exported(p))
 		p->no_unwind = "its link does not export the stub's _dl_find_object";
+	else
+		p->no_unwind = check_unwinder(p);
 }

@@ -170,6 +170,7 @@ static int find_in_arena(uintptr_t arena, uint32_t at, struct dl_find_object *re
 	/* Whose code it is: the program's, whatever else there is to know of that. */
 	if (find_elsewhere((void *)__halo_find_object, result))
 		return -1;
+	result->dlfo_flags = 0;
 	result->dlfo_map_start = (void *)(arena + index->entry[lo - 1].begin);
 	result->dlfo_map_end =
 		(void *)(arena + (lo < end ? index->entry[lo].begin : HALO_ARENA_SIZE));
