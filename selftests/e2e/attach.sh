@@ -182,7 +182,7 @@ tap_like "then attached after all" "switched" "$(inject "$dir/target" || true)"
 noticed_nothing "after that"
 
 # Scratch memory included; without the slots, which are the program's, and what is not loaded.
-size=$(size -A "$BUILD_DIR/halo-stub.o" "$BUILD_DIR/halo-begin.o" "$BUILD_DIR/halo-end.o" |
+size=$(size -A "$BUILD_DIR"/halo-{begin,stub,unwind,end}.o |
 	awk '$1 ~ /^\./ && $1 !~ /comment|addrsig|^\.halo/ { sum += $2 } END { print sum }')
 tap_is "the stub is under 4 KiB" yes "$([ "$size" -lt 4096 ] && echo yes || echo "$size")"
 
