@@ -6,6 +6,7 @@
 
 #include "../user/lib/util.h"
 #include "bind.h"
+#include "inspect.h"
 #include "ir.h"
 
 /* The value alone: no section, group or preemption of its own. */
@@ -171,11 +172,27 @@ static int enter_function(struct binder *b, LLVMValueRef fn)
 	return bind__enter(b, fn, resolve__value(b->p, b->unit, fn));
 }
 
+/*
+ * Where units meet, one that was compiled without exceptions would tell the others that it lets none
+ * pass, and they would drop what they do about those.
+ */
+static void allow_unwinding(struct binder *b)
+{
+	ir__for_each_function(fn, b->module)
+	{
+		if (!LLVMIsDeclaration(fn) && ir__has_attr(fn, "nounwind") &&
+		    inspect__may_unwind(b->p, b->unit, fn))
+			ir__remove_attr(fn, "nounwind");
+	}
+}
+
 int bind__functions(struct binder *b)
 {
 	LLVMValueRef fn, last, next;
 	int ret;
 
+	if (!b->p->no_unwind)
+		allow_unwinding(b);
 	drop_bodies(b);
 	/* Addresses are declared behind the last one, and need no second look. */
 	last = LLVMGetLastFunction(b->module);

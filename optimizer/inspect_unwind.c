@@ -71,6 +71,7 @@ bool inspect__may_unwind(const struct halo_prepared *p, uint32_t unit, LLVMValue
 	struct visit v = {.p = p, .unit = unit};
 
 	if (!halo_prepared__symbol(p, "__gxx_personality_v0") &&
+	    !halo_prepared__symbol(p, "__gcc_personality_v0") &&
 	    !halo_prepared__symbol(p, "__cxa_throw"))
 		return false;
 	return body_may_unwind(&v, fn);

@@ -32,8 +32,9 @@ build() {
 	done
 	clang++-19 -O2 "${compile[@]}" -c "$SOURCES/outside.cpp" -o "$out.outside.o"
 	"$HALO_CC" -O2 -fexceptions "${compile[@]}" -c "$SOURCES/cleanup.c" -o "$out.cleanup.o"
-	"$HALO_CXX" -O2 "$@" -pthread "$SOURCES/cases.cpp" "$SOURCES/main.cpp" "$out.cleanup.o" \
-		"$out.outside.o" -o "$out"
+	"$HALO_CC" -O2 "${compile[@]}" -c "$SOURCES/plain.c" -o "$out.plain.o"
+	"$HALO_CXX" -O2 "$@" -pthread "$SOURCES/cases.cpp" "$SOURCES/main.cpp" \
+		"$out.cleanup.o" "$out.plain.o" "$out.outside.o" -o "$out"
 }
 
 # optimize NAME CASE PLACE: the answer, and in $WORK/NAME.CASE the image
@@ -95,7 +96,9 @@ run() {
 
 clang++-19 -O2 -fPIC -shared -DOUTSIDE_LIBRARY "$SOURCES/outside.cpp" -o "$WORK/library.so"
 clang-19 -O2 -fexceptions -c "$SOURCES/cleanup.c" -o "$WORK/cleanup.o"
-clang++-19 -O2 -pthread "$SOURCES"/{cases,main,outside}.cpp "$WORK/cleanup.o" -o "$WORK/reference"
+clang-19 -O2 -c "$SOURCES/plain.c" -o "$WORK/plain.o"
+clang++-19 -O2 -pthread "$SOURCES"/{cases,main,outside}.cpp "$WORK"/{cleanup,plain}.o \
+	-o "$WORK/reference"
 echo | timeout 60 "$WORK/reference" "$WORK/library.so" >"$WORK/expected"
 
 # Stripped, the program does not tell where its vtables and external types are; compiled at -O0, small

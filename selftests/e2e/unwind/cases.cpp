@@ -127,6 +127,26 @@ long cleans_up(int n)
 	return x;
 }
 
+/* The C code in between is compiled together with this. */
+long through_c(int n)
+{
+	Guard guard(n);
+	long x = mix(16, n);
+
+	for (int i = 0; i < 8; i++) {
+		try {
+			Guard inner(i);
+
+			x += plain_calls(outside, n + i);
+		} catch (const Base &e) {
+			x = x * 3 + e.value;
+		} catch (const std::exception &e) {
+			x = x * 5 + e.what()[0];
+		}
+	}
+	return x;
+}
+
 namespace
 {
 struct Local : Base {

@@ -47,6 +47,7 @@ extern "C" {
 	X(catches_all)    \
 	X(rethrows)       \
 	X(cleans_up)      \
+	X(through_c)      \
 	X(cleans_up_in_c) \
 	X(local_types)    \
 	X(nests)          \
@@ -64,6 +65,9 @@ extern "C" {
 CASES(DECLARE)
 ENDS(DECLARE)
 #undef DECLARE
+
+/* plain.c: C without -fexceptions, through which callbacks throw all the same */
+long plain_calls(long (*fn)(int n), int n);
 
 /* outside.cpp */
 long outside(int n);	     /* throws one of many, by its number, or none */
