@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Code that was compiled without exceptions is "nounwind" in its bitcode, but what its calls throw
- * passes through it all the same, since x86-64 has unwind tables for all code, except for images.
+ * passes through it all the same, since x86-64 has unwind tables for all code.
  * So where a program has C++ in it, the calls themselves have to be looked at.
  */
 #include "inspect.h"
