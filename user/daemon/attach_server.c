@@ -113,6 +113,7 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 {
 	struct halo_daemon *d = peer->server->daemon;
 	__cleanup_fd int exe = -1;
+	struct halo_process *proc;
 	struct halo_program *p;
 	struct halo_hello hello;
 	struct halo_err err = {0};
@@ -128,7 +129,11 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 	p = exe >= 0 ? halo_identity__program(d, exe) : NULL;
 	if (!p)
 		return false;
-	if (!halo_process__find(p, peer->pid))
+	proc = halo_process__find(p, peer->pid);
+	/* Enrolled, and attached from outside, while it was connecting. */
+	if (proc && proc->group)
+		return false;
+	if (!proc)
 		halo_process__exec(p, peer->pid, 0);
 	if (make_offer(peer, p, &err)) {
 		log_warn("process %d: %s", peer->pid, err.what);
