@@ -222,7 +222,7 @@ bitcode()
 	"$HALO_CC" one.o "$src"/calls[23].c -o one
 	objcopy --dump-section .halo.unit=unit --dump-section .halo.bc=bc one /dev/null
 	read -r _ _ bc size _ < <(od -An -v -t u8 -w56 -N 56 unit)
-	tail -c +$((bc + 1)) bc | head -c "$size" | zstd -dq >unit.bc
+	head -c $((bc + size)) bc | tail -c "$size" | zstd -dq >unit.bc
 	llvm-dis-19 unit.bc -o unit.ll
 	# As written: no optimization has been at it, and nothing of ours is in it.
 	grep -q '^@once.n = internal global i32 0' unit.ll
