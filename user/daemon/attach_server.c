@@ -65,10 +65,12 @@ static void peer__free(struct peer *peer)
 {
 	struct halo_attach_server *s = peer->server;
 	struct halo_program *p = peer->exe_id ? program_of(peer) : NULL;
+	struct halo_process *proc;
 
 	if (p && peer->group) {
-		if (halo_process__find(p, peer->pid))
-			halo_process__announce(p, peer->pid, NULL, &peer->layout);
+		proc = halo_process__find(p, peer->pid);
+		if (proc)
+			halo_process__announce(p, peer->pid, proc->group, &peer->layout);
 		halo_group__free(p, peer->group);
 	} else if (peer->group) {
 		p = retired_of(peer);
@@ -158,9 +160,12 @@ static void on_done(struct peer *peer, const void *msg, ssize_t len)
 		return;
 	reason = halo_done__failure(&done, buf, sizeof(buf));
 	proc = halo_process__find(p, peer->pid);
+	/* Attached from outside in the meantime, so that its stub must have failed. */
+	if (proc && proc->group && proc->group != group)
+		return;
 	if (reason && proc)
 		halo_process__refused(proc, reason);
-	if (reason || (proc && proc->group && proc->group != group))
+	if (reason)
 		return;
 	peer->group = NULL;
 	if (proc)
