@@ -138,3 +138,20 @@ pid_t client__daemon_pid(void)
 		return 0;
 	return cred.pid;
 }
+
+enum cli_exit client__show(struct cli *cli, const char *cmd, json_object *args,
+			   void (*print)(json_object *answer))
+{
+	json_object *answer;
+	struct halo_err err;
+	enum cli_exit ret = client__call(cmd, args, &answer, &err);
+
+	if (ret)
+		return cli__fail(cli, ret, &err);
+	if (cli->json)
+		cli__print_json(cli, answer);
+	else
+		print(answer);
+	json_object_put(answer);
+	return CLI_OK;
+}

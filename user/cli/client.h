@@ -17,6 +17,9 @@ enum cli_exit client__call_at(const char *path, const char *cmd, json_object *ar
 /* The same at HALO_CONTROL_SOCKET. */
 enum cli_exit client__call(const char *cmd, json_object *args, json_object **answer,
 			   struct halo_err *err);
+/* The same, and show the answer: as JSON where that was asked for, else by @print. */
+enum cli_exit client__show(struct cli *cli, const char *cmd, json_object *args,
+			   void (*print)(json_object *answer));
 /* The daemon's process id as the kernel says, 0 when none is running. */
 pid_t client__daemon_pid(void);
 

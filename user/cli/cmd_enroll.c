@@ -44,10 +44,9 @@ enum cli_exit cmd_enroll(struct cli *cli, const struct cmd *cmd, int argc, char 
 	const char *fp = NULL;
 	struct cli_args args = {
 		.min = 1, .max = 1, .options = options, .set = set_fp, .input = &fp};
-	json_object *request, *program;
+	json_object *request;
 	struct target target;
 	struct halo_err err;
-	enum cli_exit ret;
 
 	cli__parse(cli, cmd, argc, argv, &args);
 	if (target__parse(args.values[0], &target, &err))
@@ -55,13 +54,5 @@ enum cli_exit cmd_enroll(struct cli *cli, const struct cmd *cmd, int argc, char 
 	request = target__to_json(&target);
 	if (fp)
 		json_object_object_add(request, "fp", json_object_new_string(fp));
-	ret = client__call("enroll", request, &program, &err);
-	if (ret)
-		return cli__fail(cli, ret, &err);
-	if (cli->json)
-		cli__print_json(cli, program);
-	else
-		print(program);
-	json_object_put(program);
-	return CLI_OK;
+	return client__show(cli, "enroll", request, print);
 }

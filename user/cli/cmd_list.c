@@ -5,8 +5,9 @@
 #include "json.h"
 #include "table.h"
 
-static void print(json_object *programs)
+static void print(json_object *answer)
 {
+	json_object *programs = js__get(answer, "programs");
 	static const char *const headers[] = {"BUILD-ID", "STATE", ">PROCESSES", "PATH", NULL};
 	struct table *t;
 	size_t i;
@@ -31,18 +32,7 @@ static void print(json_object *programs)
 enum cli_exit cmd_list(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
 	struct cli_args args = {};
-	json_object *answer;
-	struct halo_err err;
-	enum cli_exit ret;
 
 	cli__parse(cli, cmd, argc, argv, &args);
-	ret = client__call("list", NULL, &answer, &err);
-	if (ret)
-		return cli__fail(cli, ret, &err);
-	if (cli->json)
-		cli__print_json(cli, answer);
-	else
-		print(js__get(answer, "programs"));
-	json_object_put(answer);
-	return CLI_OK;
+	return client__show(cli, "list", NULL, print);
 }

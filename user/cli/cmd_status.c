@@ -133,18 +133,7 @@ static void print(json_object *answer)
 enum cli_exit cmd_status(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
 	struct cli_args args = {};
-	json_object *answer;
-	struct halo_err err;
-	enum cli_exit ret;
 
 	cli__parse(cli, cmd, argc, argv, &args);
-	ret = client__call("status", NULL, &answer, &err);
-	if (ret)
-		return cli__fail(cli, ret, &err);
-	if (cli->json)
-		cli__print_json(cli, answer);
-	else
-		print(answer);
-	json_object_put(answer);
-	return CLI_OK;
+	return client__show(cli, "status", NULL, print);
 }
