@@ -25,11 +25,11 @@ int BPF_PROG(halo_switch, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	now = bpf_ktime_get_ns();
 	start = __sync_lock_test_and_set(&slice->start_ns, 0);
-	cost = cost__of(prev->tgid);
+	cost = cost__of(task__tgid(prev));
 	/* A start of 0: it has been running since before this program was attached. */
 	if (cost)
 		cost__add(cost, start, now);
-	slice->tgid = next->tgid ?: HALO_SLICE_IDLE;
+	slice->tgid = task__tgid(next) ?: HALO_SLICE_IDLE;
 	__sync_lock_test_and_set(&slice->start_ns, now);
 	return 0;
 }
@@ -61,7 +61,7 @@ int halo_adopt(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	/* In this order: a switch in between wins, since it sets both. */
 	if (__sync_val_compare_and_swap(&slice->start_ns, 0, now) == 0)
-		__sync_val_compare_and_swap(&slice->tgid, 0, task->tgid);
+		__sync_val_compare_and_swap(&slice->tgid, 0, task__tgid(task) ?: HALO_SLICE_IDLE);
 	return 0;
 }
 

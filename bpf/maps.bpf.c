@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 #include "maps.bpf.h"
+#include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u32 halo_pidns = 0;
 
 struct halo_enrolled_map halo_enrolled SEC(".maps");
 struct halo_exe_map halo_exe SEC(".maps");

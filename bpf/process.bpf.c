@@ -29,7 +29,7 @@ static __always_inline bool send(const struct halo_event *event)
 /* The first of several last threads that gets here takes the entry out, and tells. */
 static __always_inline void gone(struct task_struct *task, struct halo_event *event)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = task__tgid(task);
 	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
 
 	if (!proc)
@@ -49,9 +49,11 @@ static __always_inline void look(struct task_struct *task, const struct halo_ino
 	struct halo_event event = {.kind = HALO_EVENT_LOOK};
 	const __u32 nothing = 0;
 
+	event.tgid = task__tgid(task);
+	if (!event.tgid)
+		return;
 	if (bpf_map_update_elem(&halo_inode, key, &nothing, BPF_NOEXIST))
 		return;
-	event.tgid = task->tgid;
 	event.start_ns = task->group_leader->start_boottime;
 	event.inode = *key;
 	if (!send(&event))
@@ -64,9 +66,9 @@ static __always_inline void follow(struct task_struct *task, __u32 exe_id,
 	struct halo_event event = {.kind = HALO_EVENT_EXEC};
 	struct halo_exe_info *exe = bpf_map_lookup_elem(&halo_exe, &exe_id);
 	struct halo_proc proc = {};
-	__u32 tgid = task->tgid;
+	__u32 tgid = task__tgid(task);
 
-	if (!exe)
+	if (!exe || !tgid)
 		return;
 	proc.exe_id = exe_id;
 	proc.start_ns = task->group_leader->start_boottime;
@@ -106,7 +108,7 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct halo_event event = {.kind = HALO_EVENT_FORK};
-	__u32 from = parent->tgid, tgid = child->tgid;
+	__u32 from = task__tgid(parent), tgid = task__tgid(child);
 	struct halo_proc *entry, proc;
 
 	if (from == tgid)
@@ -139,11 +141,11 @@ int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigacti
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct halo_fault fault;
 	struct pt_regs *user;
-	__u32 tgid = task->tgid;
+	__u32 tgid = task__tgid(task);
 
 	if (sig <= 0 || sig > 31 || !(FAULT_SIGNALS & 1U << sig))
 		return 0;
-	if (action->sa.sa_handler != SIG_DFL || info->si_code <= 0)
+	if (action->sa.sa_handler != SIG_DFL || BPF_CORE_READ(info, si_code) <= 0)
 		return 0;
 	if (!bpf_map_lookup_elem(&halo_proc, &tgid))
 		return 0;
@@ -159,7 +161,7 @@ int BPF_PROG(halo_exit, struct task_struct *task)
 	struct signal_struct *signal = task->signal;
 	struct halo_event event = {};
 	struct halo_fault *fault;
-	__u32 tgid = task->tgid;
+	__u32 tgid = task__tgid(task);
 
 	if (signal->live.counter)
 		return 0;

@@ -137,7 +137,7 @@ int halo_sample(struct bpf_perf_event_data *ctx)
 	struct halo_scratch *scratch;
 	struct halo_proc *proc;
 	struct pt_regs *user;
-	__u32 tgid = task->tgid, zero = 0;
+	__u32 tgid = task__tgid(task), zero = 0;
 
 	HALO_COUNT(ticks);
 	proc = bpf_map_lookup_elem(&halo_proc, &tgid);

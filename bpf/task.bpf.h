@@ -41,6 +41,31 @@ static __always_inline bool task__exe_key(struct task_struct *task, struct halo_
 	return true;
 }
 
+/* The daemon's PID namespace; 0: the initial one. Maps hold thread groups by its numbers. */
+extern const volatile __u32 halo_pidns;
+
+#define MAX_PID_NS_LEVEL 32
+
+/* The id of @task's thread group; 0: it has none that the daemon could see. */
+static __always_inline __u32 task__tgid(struct task_struct *task)
+{
+	struct upid *number;
+	struct pid *pid;
+	__u32 level;
+
+	if (!halo_pidns)
+		return task->tgid;
+	pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
+	level = BPF_CORE_READ(pid, level);
+	number = (void *)pid + bpf_core_field_offset(pid->numbers);
+	for (__u32 i = 0; i < MAX_PID_NS_LEVEL && i <= level; i++) {
+		if (BPF_CORE_READ(number, ns, ns.inum) == halo_pidns)
+			return BPF_CORE_READ(number, nr);
+		number = (void *)number + bpf_core_type_size(struct upid);
+	}
+	return 0;
+}
+
 /* Whether @proc is about this task and not about one that had its pid before. */
 static __always_inline bool task__is(struct task_struct *task, const struct halo_proc *proc)
 {

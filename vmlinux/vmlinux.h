@@ -113,8 +113,31 @@ struct mm_struct {
 	struct file *exe_file;
 };
 
+enum pid_type {
+	PIDTYPE_TGID = 1, /* since 4.19 */
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them */
+};
+
 struct signal_struct {
 	atomic_t live;
+	struct pid *pids[4]; /* by enum pid_type */
 	int group_exit_code;
 	unsigned int flags;
 };

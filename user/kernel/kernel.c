@@ -10,6 +10,8 @@
 #include "../lib/log.h"
 #include "internal.h"
 
+#define PIDNS	    "/proc/self/ns/pid"
+#define PIDNS_INIT  0xeffffffcU /* PROC_PID_INIT_INO: the same on all kernels */
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
 
 /* What libbpf says when it fails, the verifier's log included; the log takes lines. */
@@ -101,6 +103,16 @@ static void explain_load(struct halo_err *err)
 	halo_err__remedy(err, "report it with that log and the kernel's version");
 }
 
+/* As the programs want it. Elsewhere than in the initial namespace, the kernel's pids are not ours. */
+static unsigned int pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat(PIDNS, &st) || st.st_ino == PIDNS_INIT)
+		return 0;
+	return st.st_ino;
+}
+
 static int load(struct halo_kernel *k, struct halo_err *err)
 {
 	int ret, cpus = libbpf_num_possible_cpus();
@@ -116,6 +128,7 @@ static int load(struct halo_kernel *k, struct halo_err *err)
 	if (!k->skel)
 		return halo_err__set(err, -errno, "Can't open the BPF programs: %m");
 	k->skel->rodata->halo_nr_cpus = cpus > 0 ? cpus : 1;
+	k->skel->rodata->halo_pidns = pid_namespace();
 	ret = halo_bpf__load(k->skel);
 	if (ret) {
 		halo_err__set(err, ret, "Can't load the BPF programs: %s", strerror(-ret));
