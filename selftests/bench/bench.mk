@@ -5,13 +5,16 @@ $(BUILD)/bench-pairs: $(O)/selftests/bench/pairs.o $(O)/selftests/bench/measure.
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljson-c -o $@
 
-TESTS += $(BUILD)/bench-pairs
+include selftests/bench/calls/calls.mk
+include selftests/bench/start/start.mk
+
+TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(START_ALL)
 
 .PHONY: bench-prepare bench-speedup
-bench-prepare: all programs $(BUILD)/bench-pairs
+bench-prepare: all programs $(BUILD)/bench-pairs $(START_ALL)
 	$(Q)selftests/bench/prepare.sh
 
 bench-speedup: all programs
 	$(Q)selftests/bench/speedup.sh
 
-bench: bench-prepare bench-speedup
+bench: bench-prepare bench-calls bench-speedup

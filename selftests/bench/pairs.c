@@ -42,8 +42,8 @@ static const struct argp_option options[] = {
 	{"json", 'j', "FILE", 0, "append the record to the array in FILE", 0},
 	{"input", 'i', "FILE", 0, "standard input of both commands", 0},
 	{"program", 'p', "NAME", 0, "name in the record and in the table", 0},
-	{"metric", 'm', "NAME", 0, "speedup (old/new), cpu_ratio (new/old), overhead (new/old - 1)",
-	 0},
+	{"metric", 'm', "NAME", 0,
+	 "speedup (old/new), cpu_ratio or compile_ratio (new/old), overhead (new/old - 1)", 0},
 	{"against", 'a', "NAME", 0, "what OLD is, for the record", 0},
 	{"policy", 'f', "NAME", 0, "floating-point policy (exact)", 0},
 	{"kind", 'k', "NAME", 0, "kernel or app", 0},
@@ -52,7 +52,8 @@ static const struct argp_option options[] = {
 
 static bool known_metric(const char *name)
 {
-	return !strcmp(name, "speedup") || !strcmp(name, "cpu_ratio") || !strcmp(name, "overhead");
+	return !strcmp(name, "speedup") || !strcmp(name, "cpu_ratio") ||
+	       !strcmp(name, "compile_ratio") || !strcmp(name, "overhead");
 }
 
 /* "OLD… :: NEW…"; argp has left them in place, from @first on. */
