@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	inner_off = exe__function(&exe, "inner", &inner_size);
 	outer_off = exe__function(&exe, "outer", &outer_size);
 	fixture__open(&f, false);
-	printf("# tier %s; %s\n", halo_kernel__tier(f.k), halo_kernel__tier_reason(f.k));
+	printf("# tier %s; %s\n", halo_kernel__tier_name(f.k), halo_kernel__tier_reason(f.k));
 	if (halo_kernel__enroll(f.k, EXE_ID, &exe.p, exe.path, &err))
 		die("%s", err.what);
 

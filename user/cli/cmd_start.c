@@ -20,8 +20,11 @@
 
 struct start_args {
 	bool foreground;
+	bool allow_unsafe_kernel;
 	unsigned int rate_hz;
 };
+
+#define OPT_ALLOW_UNSAFE_KERNEL 256
 
 static int set(int key, const char *value, void *input)
 {
@@ -31,6 +34,10 @@ static int set(int key, const char *value, void *input)
 
 	if (key == 'F') {
 		args->foreground = true;
+		return 0;
+	}
+	if (key == OPT_ALLOW_UNSAFE_KERNEL) {
+		args->allow_unsafe_kernel = true;
 		return 0;
 	}
 	n = strtoul(value, &end, 10);
@@ -203,7 +210,11 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 {
 	static const struct argp_option options[] = {
 		{"foreground", 'F', NULL, 0, "stay in the foreground, log to standard error", 0},
-		{"rate", 'r', "HZ", 0, "samples per CPU and second, 1 to 10000", 0},
+		{"rate", 'r', "HZ", 0,
+		 "samples per CPU and second, 1 to 10000; the prime below is taken (default 199)",
+		 0},
+		{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
+		 "use hardware counters on kernels that are known to freeze by it", 0},
 		{},
 	};
 	struct start_args start = {};
@@ -220,6 +231,7 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 		return cli__fail(cli, ret, &err);
 
 	opts.rate_hz = start.rate_hz;
+	opts.allow_unsafe_kernel = start.allow_unsafe_kernel;
 	opts.opt_path = opt_path = paths__find_opt();
 	opts.knobs_dir = knobs_dir = paths__find_knobs();
 	if (start.foreground) {

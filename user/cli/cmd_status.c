@@ -33,8 +33,8 @@ static void print_daemon(json_object *daemon)
 	printf("daemon    pid %ld, version %s, up %.1f s, %.2f %% of one CPU\n",
 	       js__int(daemon, "pid"), js__str(daemon, "version"), js__double(daemon, "uptime_s"),
 	       100 * js__double(daemon, "cpu_share"));
-	printf("sampling  %s, %ld per CPU and second", js__str(daemon, "tier"),
-	       js__int(daemon, "rate_hz"));
+	printf("sampling  %s, %ld per second on %ld of %ld CPUs", js__str(daemon, "tier"),
+	       js__int(daemon, "rate_hz"), js__int(daemon, "cpus"), js__int(daemon, "cpus_online"));
 	if (js__str(daemon, "tier_reason")[0])
 		printf(" (%s)", js__str(daemon, "tier_reason"));
 	printf("\nsamples   %ld of %ld ticks\n", js__int(stats, "samples"),

@@ -20,7 +20,6 @@
 #include "loop.h"
 #include "profile.h"
 
-#define HALO_RATE_HZ	  199 /* samples per CPU and second: a prime */
 #define HALO_DRAIN_NS	  (500 * HALO_MS)
 #define HALO_MAX_SECTIONS 16  /* per program */
 #define HALO_MAX_VARIANTS 64  /* per program: images in its arena */

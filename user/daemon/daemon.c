@@ -71,6 +71,7 @@ static void on_drain(void *ctx)
 	struct halo_program *p;
 
 	halo_samples__drain(d);
+	halo_kernel__check_cpus(d->kernel);
 	catch_up(d);
 	TAILQ_FOREACH(p, &d->programs, link)
 		halo_decide__tick(p);
@@ -116,8 +117,8 @@ static int open_signals(struct halo_daemon *d, struct halo_err *err)
 
 static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 {
-	struct halo_kernel_opts opts = {.rate_hz = d->opts->rate_hz ? d->opts->rate_hz
-								    : HALO_RATE_HZ};
+	struct halo_kernel_opts opts = {.rate_hz = d->opts->rate_hz,
+					.allow_unsafe = d->opts->allow_unsafe_kernel};
 	int ret;
 
 	ret = halo_kernel__open(&opts, on_event, d, &d->kernel, err);
@@ -127,7 +128,7 @@ static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 			       d, &d->event_io);
 	if (ret)
 		return halo_err__set(err, ret, "watching kernel events: %s", strerror(-ret));
-	log_info("sampling by %s: %s", halo_kernel__tier(d->kernel),
+	log_info("sampling by %s: %s", halo_kernel__tier_name(d->kernel),
 		 halo_kernel__tier_reason(d->kernel));
 	return 0;
 }

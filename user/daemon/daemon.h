@@ -2,10 +2,13 @@
 #ifndef HALO_DAEMON_H
 #define HALO_DAEMON_H
 
+#include <stdbool.h>
+
 #include "../lib/err.h"
 
 struct halo_daemon_opts {
-	unsigned int rate_hz;  /* samples per CPU and second; 0: the default */
+	unsigned int rate_hz;	  /* samples per CPU and second; 0: the default */
+	bool allow_unsafe_kernel; /* see halo_kernel_opts */
 	const char *opt_path;  /* the worker, halo-opt; NULL: beside this program, then in PATH */
 	const char *knobs_dir; /* holds configs.json; NULL: built-in configurations */
 	/*

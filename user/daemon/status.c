@@ -78,7 +78,7 @@ json_object *halo_status__program(const struct halo_program *p)
 
 	for (size_t i = 0; i < sizeof(p->hash); i++)
 		snprintf(hash + 2 * i, 3, "%02x", p->hash[i]);
-	add_int(samples, halo_kernel__tier(p->daemon->kernel), p->samples);
+	add_int(samples, halo_kernel__tier_name(p->daemon->kernel), p->samples);
 	add_string(obj, "build_id", p->build_id);
 	add_string(obj, "path", p->path);
 	add_int(obj, "exe_id", p->exe_id);
@@ -116,6 +116,7 @@ static json_object *new_daemon(struct halo_daemon *d)
 	json_object *obj = json_object_new_object();
 	double uptime = (halo_loop__now() - d->started_ns) / 1e9, cpu;
 	struct rusage self, workers;
+	unsigned int online = 0;
 
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &workers);
@@ -123,9 +124,11 @@ static json_object *new_daemon(struct halo_daemon *d)
 	add_int(obj, "pid", getpid());
 	add_string(obj, "version", HALO_VERSION);
 	add_double(obj, "uptime_s", uptime);
-	add_string(obj, "tier", halo_kernel__tier(d->kernel));
+	add_string(obj, "tier", halo_kernel__tier_name(d->kernel));
 	add_string(obj, "tier_reason", halo_kernel__tier_reason(d->kernel));
-	add_int(obj, "rate_hz", d->opts->rate_hz ? d->opts->rate_hz : HALO_RATE_HZ);
+	add_int(obj, "rate_hz", halo_kernel__rate(d->kernel));
+	add_int(obj, "cpus", halo_kernel__sampled_cpus(d->kernel, &online));
+	add_int(obj, "cpus_online", online);
 	add_double(obj, "cpu_s", cpu);
 	add_double(obj, "cpu_share", uptime > 0 ? cpu / uptime : 0);
 	add_double(obj, "workers_cpu_s", seconds(workers.ru_utime) + seconds(workers.ru_stime));

@@ -103,7 +103,8 @@ static int probe_perf_link(char *detail, size_t size)
 {
 	const struct bpf_insn insns[] = {MOV64_IMM(BPF_REG_0, 0), EXIT()};
 	__cleanup_fd int prog = load_perf_event(insns, ARRAY_SIZE(insns));
-	__cleanup_fd int event = halo_perf__open(HALO_PERF_CPU_CLOCK, 0, 1);
+	__cleanup_fd int event = halo_perf__open(&halo_perf_events[halo_perf_events_count - 1],
+						 NULL, 0, HALO_DEFAULT_RATE);
 	__cleanup_fd int link = -1;
 
 	if (prog < 0)
@@ -151,30 +152,50 @@ static int probe_batch(char *detail, size_t size)
 	return verdict(err == -ENOENT ? 0 : err, detail, size);
 }
 
-static int probe_event(enum halo_perf_kind kind, char *detail, size_t size)
+/* The first event of the tier that opens, by name; else why the last one does not. */
+static int probe_tier(enum halo_tier tier, char *detail, size_t size)
 {
-	__cleanup_fd int fd = halo_perf__open(kind, 0, HALO_DEFAULT_RATE);
+	int cpus = libbpf_num_possible_cpus(), fd = -ENOENT, ret = 0;
+	const struct halo_pmu *pmu;
+	struct halo_pmus pmus;
 
-	if (fd >= 0)
-		return 1;
-	snprintf(detail, size, "perf_event_open: %s: %s", strerrorname_np(-fd),
-		 halo_perf__strerror(fd));
-	return 0;
+	if (cpus < 1 || halo_pmus__read("", cpus, &pmus))
+		return verdict(-ENODEV, detail, size);
+	pmu = halo_pmus__of(&pmus, 0);
+	for (size_t i = 0; !ret && i < halo_perf_events_count; i++) {
+		const struct halo_perf_event *event = &halo_perf_events[i];
+
+		if (event->tier != tier || !halo_perf__applies(event, pmu))
+			continue;
+		fd = halo_perf__open(event, pmu, 0, HALO_DEFAULT_RATE);
+		if (fd < 0)
+			continue;
+		close(fd);
+		ret = 1;
+		snprintf(detail, size, "%s", event->name);
+		if (tier == HALO_TIER_BRANCHES && pmu && pmu->branches)
+			snprintf(detail, size, "%s, the last %u", event->name, pmu->branches);
+	}
+	if (!ret)
+		snprintf(detail, size, "perf_event_open: %s: %s", strerrorname_np(-fd),
+			 halo_perf__strerror(fd));
+	halo_pmus__free(&pmus);
+	return ret;
 }
 
 static int probe_cycles(char *detail, size_t size)
 {
-	return probe_event(HALO_PERF_CYCLES, detail, size);
+	return probe_tier(HALO_TIER_CYCLES, detail, size);
 }
 
 static int probe_cpu_clock(char *detail, size_t size)
 {
-	return probe_event(HALO_PERF_CPU_CLOCK, detail, size);
+	return probe_tier(HALO_TIER_CPU_CLOCK, detail, size);
 }
 
 static int probe_branches(char *detail, size_t size)
 {
-	return probe_event(HALO_PERF_BRANCHES, detail, size);
+	return probe_tier(HALO_TIER_BRANCHES, detail, size);
 }
 
 static int probe_nmi_reads(char *detail, size_t size)

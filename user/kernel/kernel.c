@@ -170,7 +170,10 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 
 	if (!k)
 		return halo_err__set(err, -ENOMEM, "Out of memory");
-	k->rate_hz = opts->rate_hz ? opts->rate_hz : HALO_DEFAULT_RATE;
+	k->hotplug_fd = -1;
+	k->rate_hz = halo_perf__prime(opts->rate_hz ?: HALO_DEFAULT_RATE);
+	if (!opts->allow_unsafe)
+		halo_denylist__blocks(k->unsafe, sizeof(k->unsafe));
 	k->on_event = on_event;
 	k->event_ctx = ctx;
 	libbpf_set_print(print_libbpf);
@@ -182,7 +185,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 	ret = ret ?: opts->no_pin ? 0 : pin(k, err);
 	ret = ret ?: halo_events__open(k, err);
 	ret = ret ?: attach_process(k, err);
-	ret = ret ?: halo_tiers__attach(k, err);
+	ret = ret ?: halo_tiers__open(k, opts->root, err);
 	if (ret) {
 		halo_kernel__close(k);
 		return ret;
@@ -195,23 +198,13 @@ void halo_kernel__close(struct halo_kernel *k)
 {
 	if (!k)
 		return;
-	halo_tiers__detach(k);
+	halo_tiers__close(k);
 	bpf_link__destroy(k->switch_link);
 	ring_buffer__free(k->events);
 	if (k->pinned)
 		unpin(k);
 	halo_bpf__destroy(k->skel);
 	free(k);
-}
-
-const char *halo_kernel__tier(const struct halo_kernel *k)
-{
-	return k->tier;
-}
-
-const char *halo_kernel__tier_reason(const struct halo_kernel *k)
-{
-	return k->tier_reason;
 }
 
 int halo_kernel__stats(struct halo_kernel *k, uint64_t stats[HALO_STAT_MAX])

@@ -14,13 +14,18 @@
 #include "../lib/err.h"
 #include "../lib/prepared.h"
 
-#define HALO_PIN_DIR "/sys/fs/bpf/halo"
+#define HALO_PIN_DIR	  "/sys/fs/bpf/halo"
+#define HALO_DEFAULT_RATE 199 /* prime, so that it does not beat with timers */
 
 struct halo_kernel;
 
 struct halo_kernel_opts {
-	unsigned int rate_hz; /* samples per CPU and second, a prime; 0: the default, 199 */
-	bool no_pin;	      /* tests: leave /sys/fs/bpf alone */
+	/* Samples per CPU and second; the largest prime below is taken. 0: HALO_DEFAULT_RATE. */
+	unsigned int rate_hz;
+	/* Sample by hardware counters on kernels that are known to freeze by it. */
+	bool allow_unsafe;
+	const char *root; /* tests: where sys and proc of another machine lie; NULL: "" */
+	bool no_pin;	  /* tests: leave /sys/fs/bpf alone */
 };
 
 /* Called for each event, in order. */
@@ -34,9 +39,27 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 /* Detach, unpin, free. */
 void halo_kernel__close(struct halo_kernel *k);
 
-/* The sampling tier in use ("cycles", "cpu-clock", …) and, in words, why not a better one. */
-const char *halo_kernel__tier(const struct halo_kernel *k);
+/* What samples are taken by, best first. */
+enum halo_tier {
+	HALO_TIER_NONE,
+	HALO_TIER_BRANCHES, /* a counter that records the last branches */
+	HALO_TIER_CYCLES,
+	HALO_TIER_CPU_CLOCK,
+};
+
+/*
+ * The best tier in use on any CPU, its name ("branches", "cycles", "cpu-clock"), and in words what
+ * exactly samples which CPUs, and why nothing better does.
+ */
+enum halo_tier halo_kernel__tier(const struct halo_kernel *k);
+const char *halo_kernel__tier_name(const struct halo_kernel *k);
 const char *halo_kernel__tier_reason(const struct halo_kernel *k);
+/* Samples per CPU and second. */
+unsigned int halo_kernel__rate(const struct halo_kernel *k);
+/* CPUs that are sampled, and those that are online. @online may be NULL. */
+unsigned int halo_kernel__sampled_cpus(const struct halo_kernel *k, unsigned int *online);
+/* Sample CPUs that came online since the last call. To be called every second or so. */
+void halo_kernel__check_cpus(struct halo_kernel *k);
 
 /* A descriptor that polls readable when events wait, and the call that delivers them. */
 int halo_kernel__event_fd(const struct halo_kernel *k);
