@@ -51,6 +51,37 @@ static void test_nonsense(void **state)
 	assert_freezes("99999999999999.1", false);
 }
 
+/* The stable version that a distribution's kernel is based on, wherever it tells it. */
+static void test_distributions(void **state)
+{
+	static const struct {
+		const char *release, *version, *signature;
+		bool freezes;
+	} rows[] = {
+		{"6.1.0-57-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-02)", "",
+		 false},
+		{"6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)", "", true},
+		{"6.2.0-26-generic", "#26~22.04.1-Ubuntu SMP PREEMPT_DYNAMIC Thu Jul 13 2023",
+		 "Ubuntu 6.2.0-26.26~22.04.1-generic 6.2.13", true},
+		{"6.5.0-15-generic", "#15~22.04.1-Ubuntu SMP PREEMPT_DYNAMIC",
+		 "Ubuntu 6.5.0-15.15~22.04.1-generic 6.5.3", false},
+		{"5.15.0-91-generic", "#101-Ubuntu SMP", "Ubuntu 5.15.0-91.101-generic 5.15.131",
+		 false},
+		{"6.1.25-37.47.amzn2023.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, true},
+		{"6.1.119-129.201.amzn2023.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, false},
+		{"6.2.9-300.fc38.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, true},
+		{"5.14.0-427.el9.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, false},
+		{"6.3.9-arch1-1", "#1 SMP PREEMPT_DYNAMIC", NULL, true},
+		{"6.3.10-arch1-1", "#1 SMP PREEMPT_DYNAMIC", NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_freezes(halo_denylist__upstream(rows[i].release, rows[i].version,
+						       rows[i].signature),
+			       rows[i].freezes);
+}
+
 static void test_features_table(void **state)
 {
 	(void)state;
@@ -70,9 +101,8 @@ static void test_features_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_ranges),
-		cmocka_unit_test(test_good_ones),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_bad_ranges),     cmocka_unit_test(test_good_ones),
+		cmocka_unit_test(test_nonsense),       cmocka_unit_test(test_distributions),
 		cmocka_unit_test(test_features_table),
 	};
 

@@ -2,16 +2,20 @@
 /*
  * The one place where a kernel's version decides something. Reading user memory in a perf NMI could
  * fault on a page table in use and freeze the machine from 5.19 on; fixed in 6.4 (d319f344561d) and
- * in the stable series 6.1.36 and 6.3.10. It can't be probed for without a freeze. Timers that don't
- * fire in an NMI are not affected.
+ * in the stable series 6.1.36 (2e7ad879e1b0) and 6.3.10 (3acb3dd3145b). It can't be probed for without
+ * a freeze. Timers that don't fire in an NMI are not affected.
  *
- * Distributions that fixed theirs under an older number set HALO_IGNORE_KERNEL_DENYLIST=1.
+ * Distributions number their kernels otherwise: the table tells where each has the stable version that
+ * its kernel is based on. Where one fixed its kernel under an older number still, the user says so with
+ * halo-bpf start --allow-unsafe-kernel.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "internal.h"
+
+#define VERSION_SIGNATURE "/proc/version_signature" /* Ubuntu's */
 
 struct version {
 	unsigned int major, minor, patch;
@@ -53,34 +57,73 @@ bool halo_denylist__nmi_reads_freeze(const char *release, char *why, size_t size
 		snprintf(
 			why, size,
 			"kernel %s may freeze when user memory is read in an NMI (fixed in 6.1.36, "
-			"6.3.10 and 6.4); " HALO_DENYLIST_OVERRIDE "=1 overrides",
+			"6.3.10 and 6.4); halo-bpf start --allow-unsafe-kernel uses it all the "
+			"same",
 			release);
 		return true;
 	}
 	return false;
 }
 
-/*
- * Debian's release is "6.1.0-57-amd64", whatever the patch level; that is in uname's version field:
- * "#1 SMP … Debian 6.1.192-3 (2026-…)" → "6.1.192-3 (2026-…)". NULL: not Debian's.
- */
-static const char *debian_release(const char *version)
+/* The word behind @marker in @text; NULL: it is not there. */
+static const char *behind(const char *text, const char *marker)
 {
-	const char *at = strstr(version, "Debian ");
+	const char *at = text ? strstr(text, marker) : NULL;
 
-	return at ? at + strlen("Debian ") : NULL;
+	return at ? at + strlen(marker) : NULL;
+}
+
+/* "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-…)"; the release is "6.1.0-57-amd64" throughout. */
+static const char *debian(const char *version, const char *signature)
+{
+	(void)signature;
+	return behind(version, "Debian ");
+}
+
+/* "Ubuntu 6.2.0-26.26~22.04.1-generic 6.2.13": the last word; the release is "6.2.0-26-generic". */
+static const char *ubuntu(const char *version, const char *signature)
+{
+	const char *at = behind(signature, "Ubuntu ");
+
+	(void)version;
+	return behind(at, " ");
+}
+
+static const struct {
+	const char *name;
+	const char *(*upstream)(const char *version, const char *signature);
+} distributions[] = {
+	{"Debian", debian},
+	{"Ubuntu", ubuntu},
+};
+
+const char *halo_denylist__upstream(const char *release, const char *version, const char *signature)
+{
+	const char *found;
+
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++) {
+		found = distributions[i].upstream(version, signature);
+		if (found)
+			return found;
+	}
+	/* Fedora, Amazon, openSUSE, Arch and those who build their own keep the number in front. */
+	return release;
 }
 
 bool halo_denylist__blocks(char *why, size_t size)
 {
-	const char *override = getenv(HALO_DENYLIST_OVERRIDE);
-	const char *release;
+	char signature[256] = "";
 	struct utsname uts;
+	FILE *f;
 
-	if (override && !strcmp(override, "1"))
-		return false;
 	if (uname(&uts))
 		return false;
-	release = debian_release(uts.version);
-	return halo_denylist__nmi_reads_freeze(release ? release : uts.release, why, size);
+	f = fopen(VERSION_SIGNATURE, "re");
+	if (f && !fgets(signature, sizeof(signature), f))
+		signature[0] = '\0';
+	if (f)
+		fclose(f);
+	signature[strcspn(signature, "\n")] = '\0';
+	return halo_denylist__nmi_reads_freeze(
+		halo_denylist__upstream(uts.release, uts.version, signature), why, size);
 }
