@@ -10,6 +10,7 @@ struct halo_enrolled_map halo_enrolled SEC(".maps");
 struct halo_exe_map halo_exe SEC(".maps");
 struct halo_inode_map halo_inode SEC(".maps");
 struct halo_proc_map halo_proc SEC(".maps");
+struct halo_region_map halo_region SEC(".maps");
 struct halo_ctx_map halo_ctx_a SEC(".maps");
 struct halo_ctx_map halo_ctx_b SEC(".maps");
 struct halo_stats_map halo_stats SEC(".maps");

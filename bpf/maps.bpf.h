@@ -40,6 +40,15 @@ struct halo_proc_map {
 	__type(value, struct halo_proc);
 };
 
+/* Written by the daemon through a mapping of its own. */
+struct halo_region_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, HALO_MAX_REGIONS);
+	__type(key, __u32);
+	__type(value, struct halo_region);
+};
+
 struct halo_ctx_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HALO_MAX_CTXS);
@@ -85,6 +94,7 @@ extern struct halo_enrolled_map halo_enrolled SEC(".maps");
 extern struct halo_exe_map halo_exe SEC(".maps");
 extern struct halo_inode_map halo_inode SEC(".maps");
 extern struct halo_proc_map halo_proc SEC(".maps");
+extern struct halo_region_map halo_region SEC(".maps");
 extern struct halo_ctx_map halo_ctx_a SEC(".maps");
 extern struct halo_ctx_map halo_ctx_b SEC(".maps");
 extern struct halo_stats_map halo_stats SEC(".maps");

@@ -72,6 +72,7 @@ static __always_inline void follow(struct task_struct *task, __u32 exe_id,
 		return;
 	proc.exe_id = exe_id;
 	proc.start_ns = task->group_leader->start_boottime;
+	proc.exec_ns = bpf_ktime_get_ns();
 	proc.text_start_addr = task->mm->start_code;
 	proc.text_end_addr = proc.text_start_addr + exe->text_size;
 	proc.text_off = exe->text_off;
@@ -128,6 +129,37 @@ int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 	event.family = proc.family;
 	event.start_ns = proc.start_ns;
 	send(&event);
+	return 0;
+}
+
+static __always_inline __u64 refresh_doubling(const struct halo_proc *proc)
+{
+	return proc->asked < HALO_REFRESH_DOUBLING ? proc->asked : HALO_REFRESH_DOUBLING;
+}
+
+SEC("syscall")
+int halo_proc_set(struct halo_proc_args *args)
+{
+	__u32 tgid = args->tgid;
+	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
+	__u64 *space, ask_ns;
+
+	if (!proc || proc->start_ns != args->start_ns || proc->exec_ns != args->exec_ns)
+		return -3; /* ESRCH */
+	if (args->what & HALO_PROC_FAMILY)
+		proc->family = args->family;
+	if (args->what & HALO_PROC_SPACE) {
+		/* Where and how many at once. */
+		space = (__u64 *)&proc->space;
+		if (*space != *(__u64 *)&args->space)
+			proc->asked = 0;
+		ask_ns = bpf_ktime_get_ns() + args->wait_ns;
+		if (proc->ask_ns < ask_ns || !proc->asked)
+			proc->ask_ns = ask_ns;
+		__sync_lock_test_and_set(space, *(__u64 *)&args->space);
+		proc->exec_pages = args->exec_pages;
+		proc->refresh_ns = ask_ns + (HALO_REFRESH_NS << refresh_doubling(proc));
+	}
 	return 0;
 }
 

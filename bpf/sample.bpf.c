@@ -3,7 +3,7 @@
  * One sample: who runs, where, and who called it; counted in the context table of the current
  * generation. Runs in an NMI where the event comes from a hardware counter.
  */
-#include "maps.bpf.h"
+#include "region.bpf.h"
 #include "task.bpf.h"
 
 #include <bpf/bpf_tracing.h>
@@ -23,12 +23,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* The generation that samples go to: 0 is halo_ctx_a, 1 halo_ctx_b. Written by the daemon. */
 volatile __u64 halo_generation = 0;
 
+/* Per CPU. */
 struct halo_scratch {
 	/*
 	 * 1 from before the generation is read until the sample is counted. It keeps a nested sample
 	 * off the key, and tells the daemon who may still write to a generation that it retired.
 	 */
 	__u64 busy;
+	struct halo_proc proc; /* as it was when the sample began */
 	struct halo_ctx_key key;
 };
 
@@ -44,17 +46,52 @@ struct halo_frame_record {
 	__u64 ret;
 };
 
-/* Where @addr is, packed; 0: outside. @back is 1 for return addresses, whose call lies before. */
-static __always_inline __u64 pack(const struct halo_proc *proc, __u64 addr, __u64 back)
+/*
+ * Where @addr is, packed; 0: in no file. @back is 1 for return addresses, whose call lies before. The
+ * program's own text is known from exec on, all else when the daemon has read what is mapped.
+ */
+static __always_inline __u64 pack(const struct halo_proc *proc, __u64 addr, __u64 back,
+				  bool *mapped)
 {
-	__u64 exe = (__u64)proc->exe_id << HALO_OFF_BITS;
+	const struct halo_region *region;
 	__u64 at = addr - back;
 
+	*mapped = true;
 	if (at >= proc->text_start_addr && at < proc->text_end_addr)
-		return exe | ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
-	if (at >= proc->arena_start_addr && at < proc->arena_end_addr)
-		return HALO_FRAME_ARENA | exe | ((addr - proc->arena_start_addr) & HALO_OFF_MASK);
-	return 0;
+		return (__u64)proc->exe_id << HALO_OFF_BITS |
+		       ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
+	region = region__find(&proc->space, at);
+	*mapped = region;
+	return region ? region__frame(region, addr) : 0;
+}
+
+/*
+ * Have the daemon read what the process has mapped: the number of its executable pages is another
+ * one, or it runs where nothing was, or that was long ago. @entry is in the map.
+ */
+static __always_inline void ask(struct halo_proc *entry, const struct halo_proc *proc, __u32 tgid,
+				__u64 exec_pages, __u64 now)
+{
+	struct halo_event event = {.kind = HALO_EVENT_MAPS};
+	__u64 doubling = proc->asked;
+
+	if (now < proc->ask_ns)
+		return;
+	if (doubling > HALO_ASK_DOUBLING)
+		doubling = HALO_ASK_DOUBLING;
+	/* Of the process's threads, one asks. */
+	if (__sync_val_compare_and_swap(&entry->ask_ns, proc->ask_ns,
+					now + (HALO_ASK_NS << doubling)) != proc->ask_ns)
+		return;
+	event.tgid = tgid;
+	event.exe_id = proc->exe_id;
+	event.start_ns = proc->start_ns;
+	event.exec_ns = proc->exec_ns;
+	event.exec_pages = exec_pages;
+	if (bpf_ringbuf_output(&halo_events, &event, sizeof(event), 0))
+		HALO_COUNT(event_lost);
+	else
+		__sync_fetch_and_add(&entry->asked, 1);
 }
 
 /*
@@ -66,6 +103,7 @@ static __always_inline void walk(struct halo_ctx_key *key, const struct halo_pro
 {
 	struct halo_frame_record rec = {.fp = fp};
 	__u64 low = sp;
+	bool mapped;
 
 	key->nr = 1;
 	key->quality = HALO_CTX_LEAF;
@@ -81,7 +119,7 @@ static __always_inline void walk(struct halo_ctx_key *key, const struct halo_pro
 			key->cut = 1;
 			break;
 		}
-		key->frame[i] = pack(proc, rec.ret, 1);
+		key->frame[i] = pack(proc, rec.ret, 1, &mapped);
 		key->nr = i + 1;
 		key->quality = HALO_CTX_FP;
 		low = fp + sizeof(rec);
@@ -106,17 +144,21 @@ static __always_inline long count(void *table, const struct halo_ctx_key *key)
 	return 0;
 }
 
-static __always_inline void record(const struct halo_proc *proc, struct halo_scratch *scratch,
+/* False: nothing is known to be mapped at @ip. */
+static __always_inline bool record(const struct halo_proc *proc, struct halo_scratch *scratch,
 				   __u64 ip, __u64 fp, __u64 sp)
 {
 	struct halo_ctx_key *key = &scratch->key;
+	bool mapped;
 	long err;
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->exe_id = proc->exe_id;
-	key->frame[0] = pack(proc, ip, 0);
-	if (!key->frame[0])
+	key->frame[0] = pack(proc, ip, 0, &mapped);
+	if (HALO_FRAME_EXE(key->frame[0]) != proc->exe_id)
 		HALO_COUNT(outside);
+	if (!mapped)
+		HALO_COUNT(unmapped);
 	walk(key, proc, fp, sp);
 
 	if (halo_generation & 1)
@@ -127,43 +169,59 @@ static __always_inline void record(const struct halo_proc *proc, struct halo_scr
 		HALO_COUNT(ctx_full);
 	else if (err)
 		HALO_COUNT(ctx_busy);
+	return mapped;
 }
 
-SEC("perf_event")
-int halo_sample(struct bpf_perf_event_data *ctx)
+/* The busy sample of this CPU. */
+static __always_inline void sample(struct task_struct *task, struct halo_scratch *scratch,
+				   struct halo_proc *entry, const struct pt_regs *regs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 ip = ctx->regs.ip, fp = ctx->regs.bp, sp = ctx->regs.sp;
-	struct halo_scratch *scratch;
-	struct halo_proc *proc;
+	__u64 ip = regs->ip, fp = regs->bp, sp = regs->sp, exec_pages, now;
+	struct halo_proc *proc = &scratch->proc;
 	struct pt_regs *user;
-	__u32 tgid = task__tgid(task), zero = 0;
 
-	HALO_COUNT(ticks);
-	proc = bpf_map_lookup_elem(&halo_proc, &tgid);
-	if (!proc)
-		return 0;
+	*proc = *entry;
+	/* Of the copy: the entry may become another process's at any time. */
 	if (!task__is(task, proc)) {
 		HALO_COUNT(stale_pid);
-		return 0;
+		return;
 	}
 	HALO_COUNT(samples);
-	if ((ctx->regs.cs & USER_MODE_RING) != USER_MODE_RING) {
+	if ((regs->cs & USER_MODE_RING) != USER_MODE_RING) {
 		HALO_COUNT(kernel);
 		user = (struct pt_regs *)bpf_task_pt_regs(task);
 		ip = user->ip;
 		fp = user->bp;
 		sp = user->sp;
 	}
+	exec_pages = task->mm ? task->mm->exec_vm : 0;
+	now = bpf_ktime_get_ns();
+	if (!record(proc, scratch, ip, fp, sp) || exec_pages != proc->exec_pages ||
+	    now >= proc->refresh_ns)
+		ask(entry, proc, task__tgid(task), exec_pages, now);
+}
 
+SEC("perf_event")
+int halo_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct halo_scratch *scratch;
+	struct halo_proc *entry;
+	__u32 tgid = task__tgid(task), zero = 0;
+
+	HALO_COUNT(ticks);
+	entry = bpf_map_lookup_elem(&halo_proc, &tgid);
+	if (!entry)
+		return 0;
 	scratch = bpf_map_lookup_elem(&halo_scratch, &zero);
 	if (!scratch)
 		return 0;
 	if (__sync_lock_test_and_set(&scratch->busy, 1)) {
+		HALO_COUNT(samples);
 		HALO_COUNT(ctx_busy);
 		return 0;
 	}
-	record(proc, scratch, ip, fp, sp);
+	sample(task, scratch, entry, &ctx->regs);
 	__sync_lock_test_and_set(&scratch->busy, 0);
 	return 0;
 }

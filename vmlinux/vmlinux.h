@@ -48,6 +48,10 @@ enum {
 	BPF_EXIST = 2,
 };
 
+enum {
+	BPF_F_MMAPABLE = 1 << 10,
+};
+
 /* As the context of perf_event programs has it: fixed, so accesses are not relocated. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx;
@@ -110,6 +114,7 @@ struct file {
 struct mm_struct {
 	unsigned long start_code;
 	unsigned long end_code;
+	unsigned long exec_vm; /* pages */
 	struct file *exe_file;
 };
 

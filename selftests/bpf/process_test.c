@@ -139,6 +139,61 @@ static void test_exec_another(void)
 	      "exec of the same file is an end and a beginning");
 }
 
+static void test_regions(void)
+{
+	struct halo_region regions[3] = {
+		{.start_addr = 0x1000, .end_addr = 0x2000, .exe_id = 1, .kind = HALO_REGION_EXE},
+		{.start_addr = 0x3000,
+		 .end_addr = 0x4000,
+		 .exe_id = 2,
+		 .kind = HALO_REGION_LIBRARY},
+	};
+	pid_t pid = start(exe.path, "spin", NULL), same;
+	struct halo_proc proc, other;
+	struct halo_spaces_info info;
+
+	fixture__wait(&f, HALO_EVENT_MAPS, pid, 0);
+	if (halo_kernel__get_proc(f.k, pid, &proc))
+		die("no entry for %d", pid);
+	other = proc;
+	other.exec_ns++;
+	check(halo_kernel__set_regions(f.k, pid, &other, 1, 0, regions, 2) == -ESRCH,
+	      "mappings of an image that was replaced are refused");
+	other = proc;
+	other.start_ns++;
+	check(halo_kernel__set_regions(f.k, pid, &other, 1, 0, regions, 2) == -ESRCH &&
+		      halo_kernel__set_family(f.k, pid, &other, 5) == -ESRCH,
+	      "and what is meant for another process of that pid");
+	check(!halo_kernel__set_regions(f.k, pid, &proc, 1, 0, regions, 2) &&
+		      !halo_kernel__get_proc(f.k, pid, &other) && other.space.nr == 2,
+	      "those of the process are taken");
+
+	same = start(exe.path, "spin", NULL);
+	fixture__wait(&f, HALO_EVENT_EXEC, same, 0);
+	if (halo_kernel__get_proc(f.k, same, &proc))
+		die("no entry for %d", same);
+	check(!proc.space.nr, "a process begins without any");
+	halo_kernel__set_regions(f.k, same, &proc, 1, 0, regions, 2);
+	halo_kernel__get_proc(f.k, same, &proc);
+	check(proc.space.first == other.space.first, "the same mappings are kept once");
+	/* Sweeps come with new ones. */
+	for (unsigned int i = 1; i < 20000; i++) {
+		regions[0].off = i;
+		if (halo_kernel__set_regions(f.k, same, &proc, 1, 0, regions, 2))
+			die("set_regions failed at %u", i);
+	}
+	halo_kernel__spaces(f.k, &info);
+	check(info.regions < 2000, "what no process has any more is used again (%u regions)",
+	      info.regions);
+	regions[0].off = 0;
+	halo_kernel__get_proc(f.k, pid, &other);
+	halo_kernel__set_regions(f.k, same, &proc, 1, 0, regions, 2);
+	halo_kernel__get_proc(f.k, same, &proc);
+	check(proc.space.first == other.space.first, "what one has is not");
+	stop(pid);
+	stop(same);
+}
+
 /* Not seen before: asked once; the answer by key counts for later ones. */
 static void test_look(void)
 {
@@ -309,6 +364,7 @@ int main(int argc, char **argv)
 	test_crash("crash");
 	test_crash("thread-crash");
 	test_exec_another();
+	test_regions();
 	test_look();
 	test_enroll_later();
 	test_rewritten();

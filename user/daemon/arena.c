@@ -26,6 +26,8 @@ struct arena_header {
 struct halo_arena {
 	struct halo_store *store;
 	int fd;
+	dev_t dev;
+	ino_t ino;
 	char name[6 + 2 * 32 + 1];
 	struct arena_header header;
 	struct halo_index *index; /* of the file, which programs map too but can't write */
@@ -94,6 +96,8 @@ static int load(struct halo_arena *arena, const uint8_t hash[32], struct halo_er
 
 	if (fstat(arena->fd, &st))
 		return halo_err__set(err, -errno, "cannot examine %s: %m", arena->name);
+	arena->dev = st.st_dev;
+	arena->ino = st.st_ino;
 	if (st.st_size == 0)
 		return start_new(arena, hash, err);
 	if ((uint64_t)st.st_size != HALO_ARENA_SIZE ||
@@ -220,6 +224,11 @@ int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, 
 	index->entry[i].frames = frames ? (uint32_t)(off + frames) : 0;
 	__atomic_store_n(&index->count, i + 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+bool halo_arena__is_mapped(const struct halo_arena *arena, dev_t dev, ino_t ino)
+{
+	return arena->dev == dev && arena->ino == ino;
 }
 
 int halo_arena__open_readonly(struct halo_arena *arena, struct halo_err *err)

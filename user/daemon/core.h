@@ -26,6 +26,7 @@
 #define HALO_SEEN_MAX	  256 /* executables whose build-id is remembered */
 
 struct halo_trial;
+struct halo_file;
 struct halo_control;
 struct halo_attach_server;
 
@@ -145,9 +146,10 @@ struct halo_program {
 	struct halo_journal journal;
 };
 
-/* What the daemon remembers of a binary for its whole life. */
+/* What the daemon remembers of whatever has an exe_id, for its whole life. */
 struct halo_known {
-	uint8_t hash[32];
+	uint8_t hash[32]; /* zero: a file that was never enrolled */
+	bool enrolled;	  /* once at least */
 	char denied[256];
 };
 
@@ -173,6 +175,8 @@ struct halo_daemon {
 
 	struct halo_known *known; /* by exe_id - 1 */
 	uint32_t n_known;
+	struct halo_file **files; /* see files.h */
+	size_t n_files;
 	struct halo_seen seen[HALO_SEEN_MAX];
 	unsigned int next_seen;
 

@@ -13,6 +13,7 @@
 #include "attach_server.h"
 #include "control.h"
 #include "decide.h"
+#include "files.h"
 #include "job.h"
 #include "privileges.h"
 #include "process.h"
@@ -201,6 +202,7 @@ static void daemon__stop(struct halo_daemon *d)
 	halo_configs__free(&d->configs);
 	zclose(&d->signal_fd);
 	zclose(&d->workers.opt_fd);
+	halo_files__free(d);
 	free(d->known);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "../lib/util.h"
+#include "files.h"
 #include "identity.h"
 #include "process.h"
 #include "program.h"
@@ -176,26 +177,25 @@ static struct halo_program *by_hash(struct halo_daemon *d, const uint8_t hash[32
 }
 
 /* The same binary gets the same number again, and what was learnt of it holds on. */
-static int number(struct halo_daemon *d, const uint8_t hash[32], uint32_t *exe_id,
+static int number(struct halo_daemon *d, int fd, const uint8_t hash[32], uint32_t *exe_id,
 		  struct halo_err *err)
 {
-	struct halo_known *known;
+	int ret;
 
 	for (*exe_id = 1; *exe_id <= d->n_known; ++*exe_id)
 		if (!memcmp(d->known[*exe_id - 1].hash, hash, 32))
 			return 0;
-	if (d->n_known >= HALO_MAX_EXES - 1) {
-		halo_err__set(err, -ENOSPC, "%u programs were enrolled already", d->n_known);
+	*exe_id = halo_files__find(d, fd);
+	ret = *exe_id && !d->known[*exe_id - 1].enrolled ? 0 : halo_files__number(d, exe_id);
+	if (ret == -ENOSPC) {
+		halo_err__set(err, ret, "%u programs and libraries were seen already", d->n_known);
 		halo_err__remedy(err, "restart the daemon");
-		return -ENOSPC;
+		return ret;
 	}
-	known = reallocarray(d->known, d->n_known + 1, sizeof(*known));
-	if (!known)
-		return halo_err__set(err, -ENOMEM, "out of memory");
-	d->known = known;
-	memset(&known[d->n_known], 0, sizeof(*known));
-	memcpy(known[d->n_known].hash, hash, 32);
-	*exe_id = ++d->n_known;
+	if (ret)
+		return halo_err__set(err, ret, "out of memory");
+	memcpy(d->known[*exe_id - 1].hash, hash, 32);
+	d->known[*exe_id - 1].enrolled = true;
 	return 0;
 }
 
@@ -254,6 +254,7 @@ static int start(struct halo_program *p, int fd, struct halo_err *err)
 	if (halo_kernel__know_inode(d->kernel, fd, p->exe_id))
 		log_debug("%s: the kernel side will ask when it is executed", p->path);
 	TAILQ_INSERT_TAIL(&d->programs, p, link);
+	halo_files__forget(d, &p->prepared->buildid);
 	halo_program__note(p, "enrolled, floating point %s", p->fp);
 	snprintf(p->denied, sizeof(p->denied), "%s", d->known[p->exe_id - 1].denied);
 	if (p->denied[0])
@@ -278,7 +279,7 @@ static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared 
 	halo_buildid__format(&p->prepared->buildid, p->build_id);
 	ret = check_build_id(d, p->prepared, err);
 	if (!ret)
-		ret = number(d, hash, &p->exe_id, err);
+		ret = number(d, fd, hash, &p->exe_id, err);
 	if (!ret)
 		ret = halo_arena__open(d->store, hash, &p->arena, err);
 	if (!ret)

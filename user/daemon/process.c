@@ -125,20 +125,19 @@ int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group 
 			   const struct halo_layout *layout)
 {
 	struct halo_kernel *kernel = p->daemon->kernel;
+	uint32_t family = group ? group->id : 0;
 	struct halo_proc entry;
 
-	if (halo_kernel__get_proc(kernel, pid, &entry) || entry.exe_id != p->exe_id) {
-		entry = (struct halo_proc){
-			.exe_id = p->exe_id,
-			.start_ns = layout->start_ns,
-			.text_start_addr = layout->text_start,
-			.text_end_addr = layout->text_end,
-			.text_off = layout->text_off,
-		};
-	}
-	entry.family = group ? group->id : 0;
-	entry.arena_start_addr = group ? group->arena_start : 0;
-	entry.arena_end_addr = group ? group->arena_end : 0;
+	if (!halo_kernel__get_proc(kernel, pid, &entry) && entry.exe_id == p->exe_id)
+		return halo_kernel__set_family(kernel, pid, &entry, family);
+	entry = (struct halo_proc){
+		.exe_id = p->exe_id,
+		.family = family,
+		.start_ns = layout->start_ns,
+		.text_start_addr = layout->text_start,
+		.text_end_addr = layout->text_end,
+		.text_off = layout->text_off,
+	};
 	return halo_kernel__set_proc(kernel, pid, &entry);
 }
 

@@ -8,6 +8,7 @@
 #include "../lib/util.h"
 #include "decide.h"
 #include "identity.h"
+#include "mappings.h"
 #include "process.h"
 #include "program.h"
 #include "tuning.h"
@@ -179,6 +180,8 @@ void halo_program__on_event(struct halo_daemon *d, const struct halo_event *even
 		halo_process__fork(p, event->tgid, event->family, event->start_ns);
 	else if (event->kind == HALO_EVENT_EXIT)
 		on_exit_event(p, event);
+	else if (event->kind == HALO_EVENT_MAPS)
+		halo_mappings__read(p, event);
 }
 
 /* Its arena stays in the store, and what is known of the binary in the daemon. */

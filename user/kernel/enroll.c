@@ -109,6 +109,16 @@ int halo_kernel__enroll(struct halo_kernel *k, uint32_t exe_id, const struct hal
 	return 0;
 }
 
+int halo_kernel__set_exe(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id,
+			 const char *path)
+{
+	struct halo_exe_info info = {0};
+
+	copy_buildid(&info.build_id, id);
+	snprintf(info.path, sizeof(info.path), "%s", path);
+	return UPDATE(k->skel->maps.halo_exe, &exe_id, &info, BPF_ANY);
+}
+
 int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id)
 {
 	struct halo_build_id key;

@@ -115,6 +115,8 @@ struct halo_kernel {
 	halo_event_fn on_event;
 	void *event_ctx;
 
+	struct halo_spaces *spaces;
+
 	struct bpf_link *switch_link; /* NULL: no family is under audit */
 	unsigned int audits;
 };
@@ -134,6 +136,10 @@ int halo_hotplug__parse(const char *message);
 
 /* events.c */
 int halo_events__open(struct halo_kernel *k, struct halo_err *err);
+
+/* spaces.c */
+int halo_spaces__open(struct halo_kernel *k);
+void halo_spaces__close(struct halo_kernel *k);
 
 /* mounts.c: mounted, or why not. */
 int halo_mounts__ensure_bpffs(struct halo_err *err);

@@ -162,6 +162,13 @@ static int attach_process(struct halo_kernel *k, struct halo_err *err)
 	return 0;
 }
 
+static int open_spaces(struct halo_kernel *k, struct halo_err *err)
+{
+	int ret = halo_spaces__open(k);
+
+	return ret ? halo_err__set(err, ret, "Can't map halo_region: %s", strerror(-ret)) : 0;
+}
+
 int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_event, void *ctx,
 		      struct halo_kernel **out, struct halo_err *err)
 {
@@ -183,6 +190,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 
 	ret = load(k, err);
 	ret = ret ?: opts->no_pin ? 0 : pin(k, err);
+	ret = ret ?: open_spaces(k, err);
 	ret = ret ?: halo_events__open(k, err);
 	ret = ret ?: attach_process(k, err);
 	ret = ret ?: halo_tiers__open(k, opts->root, err);
@@ -201,6 +209,7 @@ void halo_kernel__close(struct halo_kernel *k)
 	halo_tiers__close(k);
 	bpf_link__destroy(k->switch_link);
 	ring_buffer__free(k->events);
+	halo_spaces__close(k);
 	if (k->pinned)
 		unpin(k);
 	halo_bpf__destroy(k->skel);

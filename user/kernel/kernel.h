@@ -78,9 +78,30 @@ int halo_kernel__know_key(struct halo_kernel *k, const struct halo_inode_key *ke
 /* There is no answer to a HALO_EVENT_LOOK: ask again at the file's next exec. */
 int halo_kernel__forget_key(struct halo_kernel *k, const struct halo_inode_key *key);
 
+/* A mapped file that is not enrolled: what stands for it in frames. */
+int halo_kernel__set_exe(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id,
+			 const char *path);
+
 int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc);
 int halo_kernel__get_proc(struct halo_kernel *k, uint32_t tgid, struct halo_proc *proc);
 int halo_kernel__del_proc(struct halo_kernel *k, uint32_t tgid);
+/*
+ * Change an entry in place, if it still is about the process and image that @proc was read of:
+ * else -ESRCH. set_regions: @v is by address, without overlaps; @exec_pages as the event that asked
+ * has it, 0: not known, so that the next sample asks; not within @wait_ns. -ENOSPC: no room in halo_region.
+ */
+int halo_kernel__set_family(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
+			    uint32_t family);
+int halo_kernel__set_regions(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
+			     uint64_t exec_pages, uint64_t wait_ns, const struct halo_region *v,
+			     size_t n);
+
+/* What the mappings of all processes take. */
+struct halo_spaces_info {
+	unsigned int spaces;  /* different ones */
+	unsigned int regions; /* of HALO_MAX_REGIONS, with those that are free again */
+};
+void halo_kernel__spaces(const struct halo_kernel *k, struct halo_spaces_info *out);
 
 /* Switch generations and hand over, then clear, all that the old one holds. */
 int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx);

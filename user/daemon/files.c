@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "../lib/util.h"
+#include "files.h"
+#include "identity.h"
+
+#define LOG_TAG "files"
+#include "../lib/log.h"
+
+#define VDSO_NAME "[vdso]"
+
+int halo_files__number(struct halo_daemon *d, uint32_t *exe_id)
+{
+	struct halo_known *known;
+
+	if (d->n_known >= HALO_MAX_EXES - 1)
+		return -ENOSPC;
+	known = reallocarray(d->known, d->n_known + 1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	d->known = known;
+	memset(&known[d->n_known], 0, sizeof(*known));
+	*exe_id = ++d->n_known;
+	return 0;
+}
+
+static bool same_file(const struct halo_file *file, const struct stat *st)
+{
+	return file->ino == st->st_ino && file->size == st->st_size &&
+	       file->ctime.tv_sec == st->st_ctim.tv_sec &&
+	       file->ctime.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+/* @dev as in maps: on some filesystems stat(2) tells another one. */
+static struct halo_file *find(const struct halo_daemon *d, dev_t dev, const struct stat *st)
+{
+	for (size_t i = 0; i < d->n_files; i++)
+		if (d->files[i]->dev == dev && same_file(d->files[i], st))
+			return d->files[i];
+	return NULL;
+}
+
+uint32_t halo_files__find(const struct halo_daemon *d, int fd)
+{
+	const struct halo_file *file;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return 0;
+	file = find(d, st.st_dev, &st);
+	return file ? file->exe_id : 0;
+}
+
+void halo_files__forget(struct halo_daemon *d, const struct halo_buildid *id)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->n_files; i++) {
+		struct halo_file *file = d->files[i];
+
+		if (file->build_id.len == id->len && !memcmp(file->build_id.id, id->id, id->len))
+			free(file);
+		else
+			d->files[kept++] = file;
+	}
+	d->n_files = kept;
+}
+
+void halo_files__free(struct halo_daemon *d)
+{
+	for (size_t i = 0; i < d->n_files; i++)
+		free(d->files[i]);
+	free(d->files);
+	d->files = NULL;
+	d->n_files = 0;
+}
+
+static struct halo_file *append(struct halo_daemon *d)
+{
+	struct halo_file **files;
+
+	files = reallocarray(d->files, d->n_files + 1, sizeof(*files));
+	if (!files)
+		return NULL;
+	d->files = files;
+	files[d->n_files] = calloc(1, sizeof(**files));
+	return files[d->n_files] ? files[d->n_files++] : NULL;
+}
+
+/* The type of the filesystem that is device @dev, as the process has it mounted. */
+static bool filesystem(int proc, dev_t dev, char *type, size_t size)
+{
+	int fd = openat(proc, "mountinfo", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	__cleanup_free char *line = NULL;
+	unsigned int major, minor;
+	bool found = false;
+	const char *rest;
+	size_t room = 0;
+
+	if (!file) {
+		halo__close_fd(&fd);
+		return false;
+	}
+	/* "36 35 98:0 /root /mount options … - type source options" */
+	while (!found && getline(&line, &room, file) > 0) {
+		rest = strstr(line, " - ");
+		if (!rest || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+		    makedev(major, minor) != dev)
+			continue;
+		rest += strlen(" - ");
+		snprintf(type, size, "%.*s", (int)strcspn(rest, " "), rest);
+		found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+/*
+ * Whoever serves a filesystem in user space could let the daemon wait for ever. A filesystem that the
+ * process has not mounted is one of the kernel's own: a memfd, for instance.
+ */
+static bool is_trusted(int proc, dev_t dev)
+{
+	char type[32];
+
+	return filesystem(proc, dev, type, sizeof(type)) && strncmp(type, "fuse", 4);
+}
+
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, ELFMAG, sizeof(magic));
+}
+
+/* Of an enrolled program, or a new one; 0: none is left. */
+static uint32_t number_of(struct halo_daemon *d, int fd, const struct halo_buildid *id)
+{
+	const struct halo_program *p = id->len ? halo_identity__program(d, fd) : NULL;
+	uint32_t exe_id = 0;
+
+	if (p)
+		return p->exe_id;
+	if (halo_files__number(d, &exe_id))
+		log_debug("no number for another file: its frames have no place");
+	return exe_id;
+}
+
+static const struct halo_file *add(struct halo_daemon *d, int path_fd, const struct halo_map *m,
+				   const struct stat *st)
+{
+	struct halo_buildid id = {0};
+	char link[32], path[HALO_PATH_MAX];
+	__cleanup_fd int fd = -1;
+	struct halo_file *file;
+	uint32_t exe_id;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || !is_elf(fd))
+		return NULL;
+	halo_buildid__read(fd, &id, NULL);
+	exe_id = number_of(d, fd, &id);
+	file = exe_id ? append(d) : NULL;
+	if (!file)
+		return NULL;
+	snprintf(path, sizeof(path), "%s", m->path);
+	halo__clean_text(path);
+	*file = (struct halo_file){
+		.exe_id = exe_id,
+		.dev = m->dev,
+		.ino = st->st_ino,
+		.ctime = st->st_ctim,
+		.size = st->st_size,
+		.build_id = id,
+	};
+	memcpy(file->path, path, sizeof(path));
+	if (!d->known[exe_id - 1].enrolled)
+		halo_kernel__set_exe(d->kernel, exe_id, &id, path);
+	return file;
+}
+
+const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
+					   const struct halo_map *m, dev_t *trusted)
+{
+	const struct halo_file *file;
+	__cleanup_fd int fd = -1;
+	char name[64];
+	struct stat st;
+
+	if (!m->ino || m->path[0] != '/')
+		return NULL;
+	if (*trusted != m->dev && !is_trusted(proc, m->dev))
+		return NULL;
+	*trusted = m->dev;
+	/* The mapped file itself, whatever has its name by now. */
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = openat(proc, name, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	file = find(d, m->dev, &st);
+	return file ? file : add(d, fd, m, &st);
+}
+
+/* All 64-bit processes have the daemon's own. */
+static void vdso_build_id(struct halo_buildid *id)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	const char *base = (const char *)ehdr;
+	const Elf64_Phdr *phdr = (const Elf64_Phdr *)(base + ehdr->e_phoff);
+
+	for (int i = 0; i < ehdr->e_phnum; i++) {
+		const Elf64_Nhdr *note = (const Elf64_Nhdr *)(base + phdr[i].p_offset);
+		uint64_t left = phdr[i].p_filesz, size;
+
+		if (phdr[i].p_type != PT_NOTE)
+			continue;
+		for (; left >= sizeof(*note); left -= size) {
+			size = sizeof(*note) + ALIGN_UP(note->n_namesz, 4U) +
+			       ALIGN_UP(note->n_descsz, 4U);
+			if (size > left)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= sizeof(id->id)) {
+				id->len = note->n_descsz;
+				memcpy(id->id,
+				       (const char *)(note + 1) + ALIGN_UP(note->n_namesz, 4U),
+				       id->len);
+				return;
+			}
+			note = (const Elf64_Nhdr *)((const char *)note + size);
+		}
+	}
+}
+
+const struct halo_file *halo_files__vdso(struct halo_daemon *d)
+{
+	struct halo_file *file;
+	uint32_t exe_id;
+
+	for (size_t i = 0; i < d->n_files; i++)
+		if (!d->files[i]->ino)
+			return d->files[i];
+	if (!getauxval(AT_SYSINFO_EHDR) || halo_files__number(d, &exe_id))
+		return NULL;
+	file = append(d);
+	if (!file)
+		return NULL;
+	file->exe_id = exe_id;
+	snprintf(file->path, sizeof(file->path), VDSO_NAME);
+	vdso_build_id(&file->build_id);
+	halo_kernel__set_exe(d->kernel, exe_id, &file->build_id, VDSO_NAME);
+	return file;
+}
