@@ -18,7 +18,13 @@ include selftests/programs/programs.mk
 include selftests/e2e/attach/attach.mk
 include selftests/bench/bench.mk
 
-TESTS += $(UNIT_BIN)
+# A command without a system call, for the tests of what is missing.
+$(BUILD)/selftests/e2e/deny: selftests/e2e/deny.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $< -lseccomp -o $@
+
+TESTS += $(UNIT_BIN) $(BUILD)/selftests/e2e/deny
 TESTS += $(PROGRAMS_plain) $(PROGRAMS_native) $(PROGRAMS_halo)
 tests: $(TESTS)
 

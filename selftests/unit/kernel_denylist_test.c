@@ -94,7 +94,7 @@ static void test_features_table(void **state)
 		/* Who is told that something is missing is told why. */
 		if (!there && !detail[0])
 			fail_msg("%s: no reason", halo_features[i].name);
-		assert_true(halo_features[i].without[0] && halo_features[i].since[0]);
+		assert_true(halo_features[i].without[0] && halo_features[i].remedy[0]);
 	}
 }
 

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
+#include "../daemon/checks.h"
 #include "../kernel/kernel.h"
+#include "../lib/log.h"
 #include "client.h"
 #include "json.h"
 #include "paths.h"
 #include "table.h"
-
-static int check_root(char *detail, size_t size)
-{
-	if (geteuid() == 0)
-		return 1;
-	snprintf(detail, size, "run with sudo; the other rows may be wrong");
-	return 0;
-}
-
-static int check_kernel(char *detail, size_t size)
-{
-	struct utsname uts;
-
-	if (uname(&uts))
-		return 0;
-	snprintf(detail, size, "%s %s", uts.release, uts.machine);
-	return 1;
-}
 
 static int check_file(char *path, const char *missing, char *detail, size_t size)
 {
@@ -71,15 +54,29 @@ static int check_daemon(char *detail, size_t size)
 	return 1;
 }
 
-/* What is no feature of the kernel. */
-static const struct halo_feature local_checks[] = {
-	{"root", "", true, "nothing works", check_root},
-	{"kernel", "", true, "its version is not known", check_kernel},
-	{"halo-opt", "", true, "nothing is compiled", check_opt},
-	{"knobs", "", false, "built-in configurations only", check_knobs},
-	{"clang-19", "", false, "halo-cc can't prepare programs", check_clang},
-	{"ld.lld-19", "", true, "variants can't be linked", check_lld},
-	{"daemon", "", false, "nothing is optimized now", check_daemon},
+/* Files and programs beside the daemon. */
+static const struct halo_feature file_checks[] = {
+	{.name = "halo-opt",
+	 .required = true,
+	 .without = "nothing is compiled",
+	 .remedy = "make, or reinstall: it belongs beside halo-bpf",
+	 .probe = check_opt},
+	{.name = "knobs",
+	 .without = "built-in configurations only",
+	 .remedy = "make, or reinstall: the folder belongs beside halo-bpf",
+	 .probe = check_knobs},
+	{.name = "clang-19",
+	 .without = "halo-cc can't prepare programs",
+	 .remedy = "apt-get install clang-19",
+	 .probe = check_clang},
+	{.name = "ld.lld-19",
+	 .without = "variants can't be linked, so every program keeps its original code",
+	 .remedy = "apt-get install lld-19",
+	 .probe = check_lld},
+	{.name = "daemon",
+	 .without = "nothing is optimized now",
+	 .remedy = "halo-bpf start",
+	 .probe = check_daemon},
 };
 
 struct doctor {
@@ -87,6 +84,21 @@ struct doctor {
 	json_object *rows;
 	bool ok;
 };
+
+static void add_string(json_object *row, const char *key, const char *text)
+{
+	json_object_object_add(row, key, json_object_new_string(text ? text : ""));
+}
+
+/* A line of its own, below the check that it belongs to. */
+static void explain(struct doctor *d, const char *label, const char *text)
+{
+	if (!text)
+		return;
+	table__cell(d->table, "%s", "");
+	table__cell(d->table, "%s", "");
+	table__cell(d->table, "  %s: %s", label, text);
+}
 
 static void check(struct doctor *d, const struct halo_feature *f)
 {
@@ -99,33 +111,45 @@ static void check(struct doctor *d, const struct halo_feature *f)
 	table__cell(d->table, "%s", f->name);
 	table__cell(d->table, "%s", there ? "yes" : f->required ? "MISSING" : "no");
 	table__cell(d->table, "%s", detail);
-	table__cell(d->table, "%s", there ? "" : f->without);
+	if (!there) {
+		explain(d, "lost", f->without);
+		explain(d, "remedy", f->remedy);
+	}
 
-	json_object_object_add(row, "name", json_object_new_string(f->name));
+	add_string(row, "name", f->name);
 	json_object_object_add(row, "ok", json_object_new_boolean(there));
 	json_object_object_add(row, "required", json_object_new_boolean(f->required));
-	json_object_object_add(row, "since", json_object_new_string(f->since ? f->since : ""));
-	json_object_object_add(row, "detail", json_object_new_string(detail));
-	json_object_object_add(row, "without", json_object_new_string(f->without));
+	add_string(row, "since", f->since);
+	add_string(row, "commit", f->commit);
+	add_string(row, "detail", detail);
+	add_string(row, "without", f->without);
+	add_string(row, "remedy", f->remedy);
 	json_object_array_add(d->rows, row);
+}
+
+static void check_all(struct doctor *d, const struct halo_feature *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		check(d, &rows[i]);
 }
 
 enum cli_exit cmd_doctor(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
-	static const char *const headers[] = {"CHECK", "THERE", "DETAIL", "WHAT IS LOST", NULL};
+	static const char *const headers[] = {"CHECK", "THERE", "DETAIL", NULL};
 	struct cli_args args = {};
 	struct doctor d = {.ok = true};
 	json_object *answer;
-	size_t i;
 
 	cli__parse(cli, cmd, argc, argv, &args);
+	if (!cli->verbose)
+		halo_log__set_level(HALO_LOG_ERROR);
 	answer = json_object_new_object();
 	d.table = table__new(headers);
 	d.rows = json_object_new_array();
-	for (i = 0; i < ARRAY_SIZE(local_checks); i++)
-		check(&d, &local_checks[i]);
-	for (i = 0; i < halo_features_count; i++)
-		check(&d, &halo_features[i]);
+	check_all(&d, halo_daemon_checks, halo_daemon_checks_count);
+	check_all(&d, file_checks, ARRAY_SIZE(file_checks));
+	check_all(&d, halo_environment, halo_environment_count);
+	check_all(&d, halo_features, halo_features_count);
 
 	json_object_object_add(answer, "ok", json_object_new_boolean(d.ok));
 	json_object_object_add(answer, "checks", d.rows);

@@ -110,20 +110,37 @@ const char *halo_denylist__upstream(const char *release, const char *version, co
 	return release;
 }
 
-bool halo_denylist__blocks(char *why, size_t size)
+static const char *upstream(char *buf, size_t size)
 {
 	char signature[256] = "";
 	struct utsname uts;
 	FILE *f;
 
 	if (uname(&uts))
-		return false;
+		return NULL;
 	f = fopen(VERSION_SIGNATURE, "re");
 	if (f && !fgets(signature, sizeof(signature), f))
 		signature[0] = '\0';
 	if (f)
 		fclose(f);
 	signature[strcspn(signature, "\n")] = '\0';
-	return halo_denylist__nmi_reads_freeze(
-		halo_denylist__upstream(uts.release, uts.version, signature), why, size);
+	snprintf(buf, size, "%s",
+		 halo_denylist__upstream(uts.release, uts.version, f ? signature : NULL));
+	return buf;
+}
+
+void halo_denylist__version(char *buf, size_t size)
+{
+	if (!upstream(buf, size))
+		buf[0] = '\0';
+	/* "6.1.192-3 (2026-…)" */
+	buf[strcspn(buf, "- ")] = '\0';
+}
+
+bool halo_denylist__blocks(char *why, size_t size)
+{
+	char release[128];
+
+	return upstream(release, sizeof(release)) &&
+	       halo_denylist__nmi_reads_freeze(release, why, size);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the kernel and the machine can do, each found by trying it. */
+/*
+ * What the kernel and the machine can do, each found by trying it. Version and commit are for people;
+ * nothing is decided by them.
+ */
 #include <bpf/btf.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +73,13 @@ static int probe_task_pt_regs(char *detail, size_t size)
 	return libbpf_verdict(
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL),
 		detail, size);
+}
+
+static int probe_current_task(char *detail, size_t size)
+{
+	return libbpf_verdict(libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT,
+						      BPF_FUNC_get_current_task_btf, NULL),
+			      detail, size);
 }
 
 static int probe_branch_records(char *detail, size_t size)
@@ -198,56 +208,62 @@ static int probe_branches(char *detail, size_t size)
 	return probe_tier(HALO_TIER_BRANCHES, detail, size);
 }
 
-static int probe_nmi_reads(char *detail, size_t size)
+/* All of it at once, for a moment: what the rows above may have missed shows here. */
+static int probe_load(char *detail, size_t size)
 {
-	return !halo_denylist__blocks(detail, size);
+	const struct halo_kernel_opts opts = {.no_pin = true};
+	struct halo_err err = {0};
+	struct halo_kernel *k;
+
+	if (halo_kernel__open(&opts, NULL, NULL, &k, &err)) {
+		snprintf(detail, size, "%s: %.200s", err.what, err.cause);
+		return 0;
+	}
+	snprintf(detail, size, "loaded and attached; samples by %s on %u CPUs",
+		 halo_kernel__tier_name(k), halo_kernel__sampled_cpus(k, NULL));
+	halo_kernel__close(k);
+	return 1;
 }
 
-static int probe_bpffs(char *detail, size_t size)
-{
-	if (halo_mounts__has_bpffs())
-		return 1;
-	snprintf(detail, size, "not mounted on /sys/fs/bpf; halo-bpf start mounts it");
-	return 0;
-}
-
-static int probe_tracefs(char *detail, size_t size)
-{
-	if (halo_mounts__has_tracefs())
-		return 1;
-	snprintf(detail, size, "not mounted on /sys/kernel/tracing; halo-bpf start mounts it");
-	return 0;
-}
+#define UPDATE_KERNEL "use a newer kernel"
+#define NO_AUDIT      "no exact cost of a version, so no audit and no variant"
+#define VIRTUAL_PMU   "in a virtual machine, let the host pass the performance counters on"
 
 const struct halo_feature halo_features[] = {
-	{"BTF", "5.4", true, "nothing works: the programs find the kernel's structs by it",
-	 probe_btf},
-	{"perf_event programs", "4.9", true, "no sampling", probe_perf_event},
-	{"tp_btf programs", "5.5", true, "exec, fork and exit are not seen", probe_tp_btf},
-	{"ring buffer", "5.8", true, "the daemon hears of no process", probe_ringbuf},
-	{"iter/task programs", "5.8", true, "no exact cost of a version, so no audit",
+	{"BTF", "5.4", "341dfcf8d78e", true,
+	 "nothing works: the programs find the kernel's structs by it",
+	 "use a kernel with CONFIG_DEBUG_INFO_BTF", probe_btf},
+	{"perf_event programs", "4.9", "0515e5999a46", true, "no sampling",
+	 "use a kernel with CONFIG_BPF_EVENTS and CONFIG_PERF_EVENTS", probe_perf_event},
+	{"tp_btf programs", "5.5", "f1b9509c2fb0", true, "exec, fork and exit are not seen",
+	 UPDATE_KERNEL, probe_tp_btf},
+	{"ring buffer", "5.8", "457f44363a88", true, "the daemon hears of no process",
+	 UPDATE_KERNEL, probe_ringbuf},
+	{"iter/task programs", "5.8", "15d83c4d7cef", true, NO_AUDIT, UPDATE_KERNEL,
 	 probe_iter_task},
-	{"atomic exchange", "5.12", true, "no exact cost of a version, so no audit", probe_atomics},
-	{"syscall programs", "5.14", true, "no exact cost of a version, so no audit",
-	 probe_syscall},
-	{"bpf_task_pt_regs", "5.15", true, "samples inside the kernel have no program address",
-	 probe_task_pt_regs},
-	{"perf_event bpf_link", "5.15", false, "nothing: attached by ioctl instead",
-	 probe_perf_link},
-	{"batch operations", "5.6", false, "draining contexts takes more system calls",
-	 probe_batch},
-	{"cpu-clock event", "2.6", true, "no sampling where there is no hardware counter",
+	{"current task by BTF", "5.11", "3ca1032ab7ab", true, "no sampling", UPDATE_KERNEL,
+	 probe_current_task},
+	{"atomic exchange", "5.12", "5ffa25502b5a", true, NO_AUDIT, UPDATE_KERNEL, probe_atomics},
+	{"syscall programs", "5.14", "79a7f8bdb159", true, NO_AUDIT, UPDATE_KERNEL, probe_syscall},
+	{"bpf_task_pt_regs", "5.15", "dd6e10fbd9fb", true,
+	 "samples inside the kernel have no program address", UPDATE_KERNEL, probe_task_pt_regs},
+	{"perf_event bpf_link", "5.15", "b89fbfbb854c", false, "nothing: attached by ioctl instead",
+	 UPDATE_KERNEL, probe_perf_link},
+	{"batch operations", "5.6", "057996380a42", false,
+	 "draining contexts takes more system calls", UPDATE_KERNEL, probe_batch},
+	{"cpu-clock event", "2.6.31", "", true, "no sampling",
+	 "use a kernel with CONFIG_PERF_EVENTS; in a container, allow perf_event_open",
 	 probe_cpu_clock},
-	{"cycles event", "2.6", false,
-	 "samples come from a timer and are not taken in the kernel's "
-	 "sections without interrupts",
-	 probe_cycles},
-	{"branch records (LBR)", "4.1", false, "no branch edges from hardware", probe_branches},
-	{"bpf_read_branch_records", "5.7", false, "no branch edges from hardware",
-	 probe_branch_records},
-	{"safe user reads in NMI", "6.4", false, "hardware events are not used", probe_nmi_reads},
-	{"bpffs", "4.4", false, "maps can't be looked at with bpftool by path", probe_bpffs},
-	{"tracefs", "4.1", false, "nothing: tracepoints are found through BTF", probe_tracefs},
+	{"cycles event", "2.6.31", "", false,
+	 "samples come from a timer, which does not fire where the kernel has switched off "
+	 "interrupts",
+	 VIRTUAL_PMU, probe_cycles},
+	{"branch records (LBR)", "3.4", "bce38cd53e5d", false, "no branch edges from hardware",
+	 VIRTUAL_PMU, probe_branches},
+	{"bpf_read_branch_records", "5.7", "fff7b64355ea", false, "no branch edges from hardware",
+	 UPDATE_KERNEL, probe_branch_records},
+	{"BPF programs", "", "", true, "nothing works",
+	 "see the rows above; with -v the log has the verifier's reasons", probe_load},
 };
 
 const size_t halo_features_count = ARRAY_SIZE(halo_features);

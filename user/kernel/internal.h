@@ -154,6 +154,8 @@ bool halo_mounts__has_tracefs(void);
  * /proc/version_signature, NULL where there is none.
  */
 bool halo_denylist__blocks(char *why, size_t size);
+/* The stable version that this kernel is based on, "6.1.192"; empty: it does not tell. */
+void halo_denylist__version(char *buf, size_t size);
 bool halo_denylist__nmi_reads_freeze(const char *release, char *why, size_t size);
 const char *halo_denylist__upstream(const char *release, const char *version,
 				    const char *signature);

@@ -117,16 +117,21 @@ int halo_kernel__cost_begin(struct halo_kernel *k, uint32_t family, uint32_t arm
 int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t arm, uint64_t ns[8]);
 void halo_kernel__cost_end(struct halo_kernel *k, uint32_t family);
 
-/* One row of the feature table, for doctor. */
+/* One row of what doctor tells. */
 struct halo_feature {
 	const char *name;
-	const char *since; /* kernel version, for people only; nothing is decided by it */
-	bool required;
-	const char *without;			 /* what is lost where it is missing */
+	const char *since;   /* kernel version, NULL or "" where there is none */
+	const char *commit;  /* of the kernel, that brought it; the same */
+	bool required;	     /* halo-bpf start can't work without */
+	const char *without; /* what is lost where it is missing */
+	const char *remedy;  /* NULL: none */
 	int (*probe)(char *detail, size_t size); /* 1: there, 0: not, with the reason in @detail */
 };
 
+/* features.c: what the kernel can do. environment.c: how the machine is set up. */
 extern const struct halo_feature halo_features[];
 extern const size_t halo_features_count;
+extern const struct halo_feature halo_environment[];
+extern const size_t halo_environment_count;
 
 #endif
