@@ -54,7 +54,7 @@ static __always_inline void look(struct task_struct *task, const struct halo_ino
 		return;
 	if (bpf_map_update_elem(&halo_inode, key, &nothing, BPF_NOEXIST))
 		return;
-	event.start_ns = task->group_leader->start_boottime;
+	event.start_ns = task__start_ns(task);
 	event.inode = *key;
 	if (!send(&event))
 		bpf_map_delete_elem(&halo_inode, key);
@@ -71,9 +71,9 @@ static __always_inline void follow(struct task_struct *task, __u32 exe_id,
 	if (!exe || !tgid)
 		return;
 	proc.exe_id = exe_id;
-	proc.start_ns = task->group_leader->start_boottime;
+	proc.start_ns = task__start_ns(task);
 	proc.exec_ns = bpf_ktime_get_ns();
-	proc.text_start_addr = task->mm->start_code;
+	proc.text_start_addr = BPF_CORE_READ(task, mm, start_code);
 	proc.text_end_addr = proc.text_start_addr + exe->text_size;
 	proc.text_off = exe->text_off;
 	if (bpf_map_update_elem(&halo_proc, &tgid, &proc, BPF_ANY)) {
@@ -177,7 +177,7 @@ int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigacti
 
 	if (sig <= 0 || sig > 31 || !(FAULT_SIGNALS & 1U << sig))
 		return 0;
-	if (action->sa.sa_handler != SIG_DFL || BPF_CORE_READ(info, si_code) <= 0)
+	if (BPF_CORE_READ(action, sa.sa_handler) != SIG_DFL || BPF_CORE_READ(info, si_code) <= 0)
 		return 0;
 	if (!bpf_map_lookup_elem(&halo_proc, &tgid))
 		return 0;
@@ -195,10 +195,10 @@ int BPF_PROG(halo_exit, struct task_struct *task)
 	struct halo_fault *fault;
 	__u32 tgid = task__tgid(task);
 
-	if (signal->live.counter)
+	if (BPF_CORE_READ(signal, live.counter))
 		return 0;
 	event.code = BPF_CORE_READ(task, group_leader, exit_code);
-	if (signal->flags & SIGNAL_GROUP_EXIT)
+	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
 		event.code = BPF_CORE_READ(signal, group_exit_code);
 	if (event.code & EXIT_SIGNAL_MASK) {
 		fault = bpf_map_lookup_elem(&halo_fault, &tgid);

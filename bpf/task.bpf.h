@@ -2,7 +2,11 @@
 #ifndef HALO_TASK_BPF_H
 #define HALO_TASK_BPF_H
 
-/* What the programs ask of a task, whatever the kernel's names for it are. */
+/*
+ * What the programs ask of a task, whatever the kernel's names for it are. A pointer that was itself
+ * read from a struct is followed by BPF_CORE_READ alone: from version to version the verifier takes
+ * more of them for what may be NULL or an error, and refuses to follow them as they are.
+ */
 #include "halo_bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -19,24 +23,24 @@ static __always_inline __u64 inode__ctime_ns(struct inode *inode)
 	struct inode___v5 *v5 = (void *)inode;
 
 	if (bpf_core_field_exists(inode->i_ctime_sec))
-		return inode->i_ctime_sec * NSEC_PER_SEC +
-		       (inode->i_ctime_nsec & HALO_CTIME_NSEC_MASK);
+		return BPF_CORE_READ(inode, i_ctime_sec) * NSEC_PER_SEC +
+		       (BPF_CORE_READ(inode, i_ctime_nsec) & HALO_CTIME_NSEC_MASK);
 	if (bpf_core_field_exists(v6_6->__i_ctime))
-		return v6_6->__i_ctime.tv_sec * NSEC_PER_SEC + v6_6->__i_ctime.tv_nsec;
-	return v5->i_ctime.tv_sec * NSEC_PER_SEC + v5->i_ctime.tv_nsec;
+		return BPF_CORE_READ(v6_6, __i_ctime.tv_sec) * NSEC_PER_SEC +
+		       BPF_CORE_READ(v6_6, __i_ctime.tv_nsec);
+	return BPF_CORE_READ(v5, i_ctime.tv_sec) * NSEC_PER_SEC +
+	       BPF_CORE_READ(v5, i_ctime.tv_nsec);
 }
 
 /* False: a kernel thread, or a task that has let go of its memory. */
 static __always_inline bool task__exe_key(struct task_struct *task, struct halo_inode_key *key)
 {
-	struct mm_struct *mm = task->mm;
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
 
-	if (!mm || !mm->exe_file)
+	if (!inode)
 		return false;
-	inode = mm->exe_file->f_inode;
-	key->dev = inode->i_sb->s_dev;
-	key->ino = inode->i_ino;
+	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->ino = BPF_CORE_READ(inode, i_ino);
 	key->ctime_ns = inode__ctime_ns(inode);
 	return true;
 }
@@ -66,11 +70,16 @@ static __always_inline __u32 task__tgid(struct task_struct *task)
 	return 0;
 }
 
+/* When the process began, in ns since boot. */
+static __always_inline __u64 task__start_ns(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
 /* Whether @proc is about this task and not about one that had its pid before. */
 static __always_inline bool task__is(struct task_struct *task, const struct halo_proc *proc)
 {
-	return task->group_leader->start_boottime / HALO_START_STEP ==
-	       proc->start_ns / HALO_START_STEP;
+	return task__start_ns(task) / HALO_START_STEP == proc->start_ns / HALO_START_STEP;
 }
 
 #endif
