@@ -34,6 +34,10 @@
 #define HALO_MAX_FAULTS	      256    /* processes that die of a fault at a time */
 #define HALO_MAX_FAMILIES     256    /* families under audit at a time */
 #define HALO_MAX_CPUS	      1024   /* CPUs whose running slice an audit sees at once */
+#define HALO_MAX_EDGES	      32768 /* branch edges per generation; more rise HALO_STAT_EDGE_FULL */
+#define HALO_MAX_RANGES	      32768 /* ranges per generation; more rise HALO_STAT_RANGE_FULL */
+#define HALO_MAX_BRANCHES     64    /* of one branch stack; the deepest that a CPU has */
+#define HALO_MAX_FEED	      256   /* branch stacks that halo_branch_feed reads at once */
 #define HALO_MAX_ARMS	      8
 #define HALO_PATH_MAX	      128
 
@@ -123,8 +127,9 @@ struct halo_proc {
 #define HALO_REFRESH_DOUBLING 6 /* at most: 64 s */
 
 enum halo_ctx_quality {
-	HALO_CTX_LEAF = 1, /* the sampled address alone is certain */
-	HALO_CTX_FP = 2,   /* callers found by frame pointers: wrong where code has none */
+	HALO_CTX_LEAF = 1,   /* the sampled address alone is certain */
+	HALO_CTX_FP = 2,     /* callers found by frame pointers: wrong where code has none */
+	HALO_CTX_MENDED = 3, /* the same, with the innermost caller put in from the branch stack */
 };
 
 /* halo_ctx_a, halo_ctx_b: struct halo_ctx_key → struct halo_ctx_val, one per generation */
@@ -141,46 +146,165 @@ struct halo_ctx_val {
 	__u64 count;
 };
 
-/* What is counted. Append only, to struct halo_stats too. */
-#define HALO_STATS(X)                                                                          \
-	X(TICKS, "ticks", "timer or counter events handled")                                   \
-	X(SAMPLES, "samples", "samples of enrolled programs")                                  \
-	X(KERNEL, "kernel", "samples of enrolled programs inside the kernel (of those above)") \
-	X(OUTSIDE, "outside", "samples outside of the program's own code (of those above)")    \
-	X(CTX_FULL, "ctx_full", "samples lost: context table full")                            \
-	X(CTX_BUSY, "ctx_busy", "samples lost: nested or contended update")                    \
-	X(PROC_FULL, "proc_full", "processes not followed: process table full")                \
-	X(EVENT_LOST, "event_lost", "events lost: ring buffer full")                           \
-	X(STALE_PID, "stale_pid", "samples dropped: pid reused")                               \
-	X(UNMAPPED, "unmapped", "samples at addresses not known to be mapped (of those above)")
+/*
+ * Where a branch leads from and to. An end in no known file (the kernel, code made at run time) has
+ * exe_id 0 and offset 0; HALO_EXE_ARENA is set in the exe_id where the offset is one in the binary's
+ * arena file.
+ */
+#define HALO_EXE_ARENA (1U << 23)
+
+/* halo_edge_a, halo_edge_b: struct halo_edge_key → struct halo_edge_val, one per generation */
+struct halo_edge_key {
+	__u32 from_exe;
+	__u32 to_exe;
+	__u64 from_off; /* of the branch instruction */
+	__u64 to_off;
+};
+
+struct halo_edge_val {
+	__u64 count;
+	__u64 mispredicts;
+};
+
+/* halo_range_a, halo_range_b: struct halo_range_key → struct halo_range_val, one per generation */
+struct halo_range_key {
+	__u32 exe_id;
+	__u32 reserved;
+	__u64 begin_off; /* where one branch led to */
+	__u64 end_off;	 /* of the next branch's instruction: all between was executed */
+};
+
+struct halo_range_val {
+	__u64 count;
+};
+
+/* One entry of a branch stack, laid out as struct perf_branch_entry. */
+struct halo_branch {
+	__u64 from_addr;
+	__u64 to_addr;
+	__u64 flags;
+};
+
+/* Flags of an entry. */
+#define HALO_BRANCH_MISPREDICTED 1ULL
+#define HALO_BRANCH_TYPE_SHIFT	 20 /* enum halo_branch_type */
+#define HALO_BRANCH_TYPE_MASK	 0xf
+#define HALO_BRANCH_SPEC_SHIFT	 24 /* PERF_BR_SPEC_* */
+#define HALO_BRANCH_SPEC_MASK	 3
+
+/* As PERF_BR_*; what is not listed is of no interest here. */
+enum halo_branch_type {
+	HALO_BRANCH_CALL = 4,
+	HALO_BRANCH_IND_CALL = 5,
+	HALO_BRANCH_RET = 6,
+	HALO_BRANCH_COND_CALL = 9,
+	HALO_BRANCH_COND_RET = 10,
+};
+
+/* Which entries of branch stacks are not believed: bits of halo_branch_filter. */
+enum halo_branch_filter {
+	HALO_FILTER_ON = 1,	    /* there are branch stacks to be read */
+	HALO_FILTER_WRONG_PATH = 2, /* speculated on a path that was not taken (AMD) */
+	HALO_FILTER_TWICE = 4,	    /* the newest one told twice, where that can't be true */
+	HALO_FILTER_SKYLAKE = 8,    /* the newest one told twice, even where it could be true */
+};
+
+/* A walk through one stack, from the newest branch to the oldest. See branch_core.h. */
+struct halo_branch_walk {
+	__u32 nr;
+	__u32 filter;	 /* enum halo_branch_filter */
+	__u32 started;	 /* a branch was kept: left is valid */
+	__u32 typed;	 /* entries whose type is known */
+	__u64 left;	 /* frame that the branch kept last, the next younger one, left from */
+	__u64 open_call; /* frame of the newest call that has not returned; 0: none seen */
+	__u64 returns;	 /* that wait for their call */
+	struct halo_branch branch[HALO_MAX_BRANCHES];
+};
+
+/* Who walks a stack: each has scratch memory of its own, since the first interrupts the second. */
+enum halo_branch_user {
+	HALO_BRANCH_SAMPLE,
+	HALO_BRANCH_FEED,
+	HALO_BRANCH_USERS,
+};
+
+/* halo_branches: per-CPU array by enum halo_branch_user */
+struct halo_branches {
+	__u64 busy; /* 1 from before the generation is read until the stack is counted */
+	struct halo_proc proc;
+	struct halo_ctx_key key; /* FEED: the context under way */
+	struct halo_branch_walk walk;
+};
+
+/* halo_feed: index (__u32) → struct halo_feed: branch stacks for halo_branch_feed, a test program */
+struct halo_feed {
+	__u32 tgid; /* whose it is; its entry in halo_proc has to be there */
+	__u32 nr;
+	__u64 ip_addr; /* where the sample was taken; 0: no context to be counted */
+	__u64 nr_callers;
+	__u64 return_addr[HALO_MAX_FRAMES];	      /* of the callers, innermost first */
+	struct halo_branch branch[HALO_MAX_BRANCHES]; /* newest first */
+};
+
+/* Argument of the SEC("syscall") program halo_branch_feed. */
+struct halo_feed_args {
+	__u32 first;  /* index in halo_feed */
+	__u32 nr;     /* stacks from there on */
+	__u32 filter; /* enum halo_branch_filter */
+	__u32 done; /* out: stacks that were counted; the next one met a busy CPU: go on with it */
+};
+
+/*
+ * What is counted: name, member of struct halo_stats, the figure that it is a share of (itself where it
+ * is none), meaning. Append only.
+ */
+#define HALO_STATS(X)                                                                             \
+	X(TICKS, ticks, TICKS, "timer or counter events handled")                                 \
+	X(SAMPLES, samples, TICKS, "samples of enrolled programs")                                \
+	X(KERNEL, kernel, SAMPLES, "samples of enrolled programs inside the kernel")              \
+	X(OUTSIDE, outside, SAMPLES, "samples outside of the program's own code")                 \
+	X(CTX_FULL, ctx_full, SAMPLES, "samples lost: context table full")                        \
+	X(CTX_BUSY, ctx_busy, SAMPLES, "samples lost: nested or contended update")                \
+	X(PROC_FULL, proc_full, PROC_FULL, "processes not followed: process table full")          \
+	X(EVENT_LOST, event_lost, EVENT_LOST, "events lost: ring buffer full")                    \
+	X(STALE_PID, stale_pid, TICKS, "samples dropped: pid reused")                             \
+	X(UNMAPPED, unmapped, SAMPLES, "samples at addresses not known to be mapped")             \
+	X(STACKS, stacks, SAMPLES, "samples with a branch stack")                                 \
+	X(NO_STACK, no_stack, SAMPLES, "samples without a branch stack, though the CPU has them") \
+	X(BRANCHES, branches, BRANCHES, "branches seen")                                          \
+	X(WRONG_PATH, wrong_path, BRANCHES, "branches dropped: speculated on a wrong path")       \
+	X(TWICE, twice, BRANCHES, "branches dropped: the newest one told twice")                  \
+	X(ELSEWHERE, elsewhere, BRANCHES, "branches dropped: both ends in no known file")         \
+	X(TO_KERNEL, to_kernel, BRANCHES, "branches from or to a kernel address")                 \
+	X(EDGE_FULL, edge_full, BRANCHES, "branches lost: edge table full")                       \
+	X(EDGE_BUSY, edge_busy, BRANCHES, "branches lost: nested or contended update")            \
+	X(RANGE_BAD, range_bad, BRANCHES, "ranges dropped: they end before they begin")           \
+	X(RANGE_FULL, range_full, BRANCHES, "ranges lost: range table full")                      \
+	X(RANGE_BUSY, range_busy, BRANCHES, "ranges lost: nested or contended update")            \
+	X(CALLERS, callers, STACKS, "callers checked against the branch stack")                   \
+	X(WRONG_CALLER, wrong_caller, CALLERS, "callers that the branch stack contradicts")       \
+	X(MENDED, mended, CALLERS, "callers that were put in from the branch stack")
 
 enum halo_stat {
-#define HALO_STAT_ENUM(name, key, text) HALO_STAT_##name,
+#define HALO_STAT_ENUM(name, member, of, text) HALO_STAT_##name,
 	HALO_STATS(HALO_STAT_ENUM)
 #undef HALO_STAT_ENUM
 	HALO_STAT_MAX
 };
 
+/* halo_stats: per-CPU array of one: a counter per enum halo_stat, in its order. */
+struct halo_stats {
+#define HALO_STAT_MEMBER(name, member, of, text) __u64 member;
+	HALO_STATS(HALO_STAT_MEMBER)
+#undef HALO_STAT_MEMBER
+};
+
+_Static_assert(sizeof(struct halo_stats) == HALO_STAT_MAX * sizeof(__u64), "one per kind");
+
 /* halo_fault: thread group id (__u32) → struct halo_fault: faults that are about to be fatal */
 struct halo_fault {
 	__u64 rip_addr;
 };
-
-/* halo_stats: per-CPU array of one: a counter per enum halo_stat, in its order. */
-struct halo_stats {
-	__u64 ticks;
-	__u64 samples;
-	__u64 kernel;
-	__u64 outside;
-	__u64 ctx_full;
-	__u64 ctx_busy;
-	__u64 proc_full;
-	__u64 event_lost;
-	__u64 stale_pid;
-	__u64 unmapped;
-};
-
-_Static_assert(sizeof(struct halo_stats) == HALO_STAT_MAX * sizeof(__u64), "one per kind");
 
 /* halo_events: ring buffer of struct halo_event */
 enum halo_event_kind {

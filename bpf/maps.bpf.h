@@ -56,6 +56,34 @@ struct halo_ctx_map {
 	__type(value, struct halo_ctx_val);
 };
 
+struct halo_edge_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_EDGES);
+	__type(key, struct halo_edge_key);
+	__type(value, struct halo_edge_val);
+};
+
+struct halo_range_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HALO_MAX_RANGES);
+	__type(key, struct halo_range_key);
+	__type(value, struct halo_range_val);
+};
+
+struct halo_branches_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HALO_BRANCH_USERS);
+	__type(key, __u32);
+	__type(value, struct halo_branches);
+};
+
+struct halo_feed_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HALO_MAX_FEED);
+	__type(key, __u32);
+	__type(value, struct halo_feed);
+};
+
 struct halo_stats_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -97,6 +125,12 @@ extern struct halo_proc_map halo_proc SEC(".maps");
 extern struct halo_region_map halo_region SEC(".maps");
 extern struct halo_ctx_map halo_ctx_a SEC(".maps");
 extern struct halo_ctx_map halo_ctx_b SEC(".maps");
+extern struct halo_edge_map halo_edge_a SEC(".maps");
+extern struct halo_edge_map halo_edge_b SEC(".maps");
+extern struct halo_range_map halo_range_a SEC(".maps");
+extern struct halo_range_map halo_range_b SEC(".maps");
+extern struct halo_branches_map halo_branches SEC(".maps");
+extern struct halo_feed_map halo_feed SEC(".maps");
 extern struct halo_stats_map halo_stats SEC(".maps");
 extern struct halo_events_map halo_events SEC(".maps");
 extern struct halo_cost_map halo_cost SEC(".maps");
@@ -104,13 +138,17 @@ extern struct halo_slice_map halo_slice SEC(".maps");
 extern struct halo_fault_map halo_fault SEC(".maps");
 
 /* Programs of one CPU interrupt each other, so counting is atomic. */
-#define HALO_COUNT(member)                                                              \
+#define HALO_COUNT_MANY(member, n)                                                      \
 	({                                                                              \
 		__u32 __zero = 0;                                                       \
 		struct halo_stats *__stats = bpf_map_lookup_elem(&halo_stats, &__zero); \
                                                                                         \
 		if (__stats)                                                            \
-			__sync_fetch_and_add(&__stats->member, 1);                      \
+			__sync_fetch_and_add(&__stats->member, n);                      \
 	})
+#define HALO_COUNT(member) HALO_COUNT_MANY(member, 1)
+
+/* The generation that samples go to: 0 is …_a, 1 …_b. Written by the daemon. */
+extern volatile __u64 halo_generation;
 
 #endif

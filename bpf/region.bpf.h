@@ -37,4 +37,23 @@ static __always_inline __u64 region__frame(const struct halo_region *region, __u
 	return region->kind == HALO_REGION_ARENA ? frame | HALO_FRAME_ARENA : frame;
 }
 
+/*
+ * Where @addr is, packed; 0: in no file. @back is 1 for return addresses, whose call lies before. The
+ * program's own text is known from exec on, all else when the daemon has read what is mapped.
+ */
+static __always_inline __u64 proc__frame(const struct halo_proc *proc, __u64 addr, __u64 back,
+					 bool *mapped)
+{
+	const struct halo_region *region;
+	__u64 at = addr - back;
+
+	*mapped = true;
+	if (at >= proc->text_start_addr && at < proc->text_end_addr)
+		return (__u64)proc->exe_id << HALO_OFF_BITS |
+		       ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
+	region = region__find(&proc->space, at);
+	*mapped = region;
+	return region ? region__frame(region, addr) : 0;
+}
+
 #endif

@@ -3,6 +3,8 @@
  * One sample: who runs, where, and who called it; counted in the context table of the current
  * generation. Runs in an NMI where the event comes from a hardware counter.
  */
+#include "branch.bpf.h"
+#include "context.bpf.h"
 #include "region.bpf.h"
 #include "task.bpf.h"
 
@@ -16,12 +18,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define USER_ADDR_MIN  4096ULL
 #define USER_ADDR_MAX  (1ULL << 47)
 #define USER_MODE_RING 3
-
-#define EEXIST	       17
-#define E2BIG	       7
-
-/* The generation that samples go to: 0 is halo_ctx_a, 1 halo_ctx_b. Written by the daemon. */
-volatile __u64 halo_generation = 0;
 
 /* Per CPU. */
 struct halo_scratch {
@@ -45,25 +41,6 @@ struct halo_frame_record {
 	__u64 fp;
 	__u64 ret;
 };
-
-/*
- * Where @addr is, packed; 0: in no file. @back is 1 for return addresses, whose call lies before. The
- * program's own text is known from exec on, all else when the daemon has read what is mapped.
- */
-static __always_inline __u64 pack(const struct halo_proc *proc, __u64 addr, __u64 back,
-				  bool *mapped)
-{
-	const struct halo_region *region;
-	__u64 at = addr - back;
-
-	*mapped = true;
-	if (at >= proc->text_start_addr && at < proc->text_end_addr)
-		return (__u64)proc->exe_id << HALO_OFF_BITS |
-		       ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
-	region = region__find(&proc->space, at);
-	*mapped = region;
-	return region ? region__frame(region, addr) : 0;
-}
 
 /*
  * Have the daemon read what the process has mapped: the number of its executable pages is another
@@ -119,63 +96,39 @@ static __always_inline void walk(struct halo_ctx_key *key, const struct halo_pro
 			key->cut = 1;
 			break;
 		}
-		key->frame[i] = pack(proc, rec.ret, 1, &mapped);
+		key->frame[i] = proc__frame(proc, rec.ret, 1, &mapped);
 		key->nr = i + 1;
 		key->quality = HALO_CTX_FP;
 		low = fp + sizeof(rec);
 	}
 }
 
-static __always_inline long count(void *table, const struct halo_ctx_key *key)
-{
-	const struct halo_ctx_val one = {.count = 1};
-	struct halo_ctx_val *val = bpf_map_lookup_elem(table, key);
-	long err;
-
-	if (!val) {
-		err = bpf_map_update_elem(table, key, &one, BPF_NOEXIST);
-		if (err != -EEXIST)
-			return err;
-		val = bpf_map_lookup_elem(table, key);
-		if (!val)
-			return err;
-	}
-	__sync_fetch_and_add(&val->count, 1);
-	return 0;
-}
-
 /* False: nothing is known to be mapped at @ip. */
-static __always_inline bool record(const struct halo_proc *proc, struct halo_scratch *scratch,
+static __always_inline bool record(struct bpf_perf_event_data *ctx, struct halo_scratch *scratch,
 				   __u64 ip, __u64 fp, __u64 sp)
 {
+	const struct halo_proc *proc = &scratch->proc;
 	struct halo_ctx_key *key = &scratch->key;
 	bool mapped;
-	long err;
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->exe_id = proc->exe_id;
-	key->frame[0] = pack(proc, ip, 0, &mapped);
+	key->frame[0] = proc__frame(proc, ip, 0, &mapped);
 	if (HALO_FRAME_EXE(key->frame[0]) != proc->exe_id)
 		HALO_COUNT(outside);
 	if (!mapped)
 		HALO_COUNT(unmapped);
 	walk(key, proc, fp, sp);
-
-	if (halo_generation & 1)
-		err = count(&halo_ctx_b, key);
-	else
-		err = count(&halo_ctx_a, key);
-	if (err == -E2BIG)
-		HALO_COUNT(ctx_full);
-	else if (err)
-		HALO_COUNT(ctx_busy);
+	context__check(key, branch__sample(ctx, proc));
+	context__count(key);
 	return mapped;
 }
 
 /* The busy sample of this CPU. */
-static __always_inline void sample(struct task_struct *task, struct halo_scratch *scratch,
-				   struct halo_proc *entry, const struct pt_regs *regs)
+static __always_inline void sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				   struct halo_scratch *scratch, struct halo_proc *entry)
 {
+	const bpf_user_pt_regs_t *regs = &ctx->regs;
 	__u64 ip = regs->ip, fp = regs->bp, sp = regs->sp, exec_pages, now;
 	struct halo_proc *proc = &scratch->proc;
 	struct pt_regs *user;
@@ -196,7 +149,7 @@ static __always_inline void sample(struct task_struct *task, struct halo_scratch
 	}
 	exec_pages = task->mm ? task->mm->exec_vm : 0;
 	now = bpf_ktime_get_ns();
-	if (!record(proc, scratch, ip, fp, sp) || exec_pages != proc->exec_pages ||
+	if (!record(ctx, scratch, ip, fp, sp) || exec_pages != proc->exec_pages ||
 	    now >= proc->refresh_ns)
 		ask(entry, proc, task__tgid(task), exec_pages, now);
 }
@@ -221,7 +174,7 @@ int halo_sample(struct bpf_perf_event_data *ctx)
 		HALO_COUNT(ctx_busy);
 		return 0;
 	}
-	sample(task, scratch, entry, &ctx->regs);
+	sample(ctx, task, scratch, entry);
 	__sync_lock_test_and_set(&scratch->busy, 0);
 	return 0;
 }

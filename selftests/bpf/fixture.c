@@ -156,17 +156,30 @@ static void on_event(void *ctx, const struct halo_event *event)
 		f->events[f->n_events++] = *event;
 }
 
-void fixture__open(struct fixture *f, bool pin)
+static void open_with(struct fixture *f, const struct halo_kernel_opts *opts)
 {
-	const struct halo_kernel_opts opts = {.no_pin = !pin, .rate_hz = 499};
 	struct halo_err err = {0};
 
 	memset(f, 0, sizeof(*f));
 	halo_log__set_level(HALO_LOG_WARN);
-	if (halo_kernel__open(&opts, on_event, f, &f->k, &err)) {
+	if (halo_kernel__open(opts, on_event, f, &f->k, &err)) {
 		halo_err__print(&err);
 		die("%s", err.what);
 	}
+}
+
+void fixture__open(struct fixture *f, bool pin)
+{
+	const struct halo_kernel_opts opts = {.no_pin = !pin, .rate_hz = 499};
+
+	open_with(f, &opts);
+}
+
+void fixture__open_feed(struct fixture *f)
+{
+	const struct halo_kernel_opts opts = {.no_pin = true, .feed = true, .rate_hz = 499};
+
+	open_with(f, &opts);
 }
 
 void fixture__close(struct fixture *f)

@@ -38,6 +38,8 @@ struct fixture {
 };
 
 void fixture__open(struct fixture *f, bool pin);
+/* Unpinned, with the program that takes recorded branch stacks. */
+void fixture__open_feed(struct fixture *f);
 void fixture__close(struct fixture *f);
 
 /* Start @path with up to two arguments; it dies with this process. */

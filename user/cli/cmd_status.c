@@ -2,28 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <halo_bpf.h>
-
+#include "../lib/figures.h"
 #include "client.h"
 #include "json.h"
 #include "table.h"
 
-/* One line per way in which samples or events were lost. */
-static void print_losses(json_object *stats)
+/* A line for each figure that is not zero, with its share: nothing is lost in silence. */
+static void print_figures(json_object *stats)
 {
-	static const struct {
-		const char *key, *text;
-	} all[] = {
-#define STAT_ROW(name, key, text) {key, text},
-		HALO_STATS(STAT_ROW)
-#undef STAT_ROW
-	};
-	size_t i;
+	for (size_t i = HALO_STAT_KERNEL; i < ARRAY_SIZE(halo_figures); i++) {
+		const struct halo_figure *f = &halo_figures[i];
+		long n = js__int(stats, f->key), all = js__int(stats, halo_figures[f->of].key);
 
-	/* The first four are no losses. */
-	for (i = HALO_STAT_CTX_FULL; i < ARRAY_SIZE(all); i++)
-		if (js__int(stats, all[i].key))
-			printf("lost      %ld %s\n", js__int(stats, all[i].key), all[i].text);
+		if (!n)
+			continue;
+		printf("          %ld %s", n, f->text);
+		if (f->of != i && all)
+			printf(" (%.3g %% of %s)", 100.0 * n / all, halo_figures[f->of].key);
+		printf("\n");
+	}
 }
 
 static void print_daemon(json_object *daemon)
@@ -39,7 +36,7 @@ static void print_daemon(json_object *daemon)
 		printf(" (%s)", js__str(daemon, "tier_reason"));
 	printf("\nsamples   %ld of %ld ticks\n", js__int(stats, "samples"),
 	       js__int(stats, "ticks"));
-	print_losses(stats);
+	print_figures(stats);
 }
 
 static void print_pids(json_object *pids)

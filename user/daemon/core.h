@@ -10,6 +10,7 @@
 
 #include "../kernel/kernel.h"
 #include "../lib/err.h"
+#include "../lib/figures.h"
 #include "../lib/prepared.h"
 #include "../lib/version.h"
 #include "attach.h"
@@ -187,6 +188,7 @@ struct halo_daemon {
 	struct halo_timer drain;
 	uint64_t started_ns, drained_ns;
 	uint64_t events_lost;
+	uint64_t figures[HALO_FIGURES_MAX]; /* those by enum halo_check */
 };
 
 #endif

@@ -118,8 +118,11 @@ static int open_signals(struct halo_daemon *d, struct halo_err *err)
 
 static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 {
-	struct halo_kernel_opts opts = {.rate_hz = d->opts->rate_hz,
-					.allow_unsafe = d->opts->allow_unsafe_kernel};
+	struct halo_kernel_opts opts = {
+		.rate_hz = d->opts->rate_hz,
+		.allow_unsafe = d->opts->allow_unsafe_kernel,
+		.feed = getenv("HALO_BRANCH_FEED"),
+	};
 	int ret;
 
 	ret = halo_kernel__open(&opts, on_event, d, &d->kernel, err);

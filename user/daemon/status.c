@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "../lib/util.h"
@@ -94,15 +95,13 @@ json_object *halo_status__program(const struct halo_program *p)
 
 static json_object *new_stats(struct halo_daemon *d)
 {
-#define STAT_KEY(name, key, text) [HALO_STAT_##name] = key,
-	static const char *const keys[] = {HALO_STATS(STAT_KEY)};
-#undef STAT_KEY
 	json_object *obj = json_object_new_object();
-	uint64_t stats[HALO_STAT_MAX] = {0};
+	uint64_t figures[HALO_FIGURES_MAX];
 
-	halo_kernel__stats(d->kernel, stats);
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		add_int(obj, keys[i], stats[i]);
+	memcpy(figures, d->figures, sizeof(figures));
+	halo_kernel__stats(d->kernel, figures);
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+		add_int(obj, halo_figures[i].key, figures[i]);
 	return obj;
 }
 

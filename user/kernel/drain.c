@@ -9,98 +9,137 @@
 /* A sample takes microseconds: one that takes so many turns never ends. */
 #define MAX_TURNS 1000000
 
-struct batch {
-	struct halo_ctx_key *keys;
-	struct halo_ctx_val *vals;
+/* What one kind of table holds, and who takes it. */
+struct table {
+	const struct bpf_map *map; /* of the generation that was retired */
+	void (*hand_over)(struct halo_kernel *k, const void *key, const void *val);
 };
+
+static void hand_context(struct halo_kernel *k, const void *key, const void *val)
+{
+	k->on_context(k->drain_ctx, key, ((const struct halo_ctx_val *)val)->count);
+}
+
+static void hand_edge(struct halo_kernel *k, const void *key, const void *val)
+{
+	if (k->branches.edge)
+		k->branches.edge(k->branches.ctx, key, val);
+}
+
+static void hand_range(struct halo_kernel *k, const void *key, const void *val)
+{
+	if (k->branches.range)
+		k->branches.range(k->branches.ctx, key,
+				  ((const struct halo_range_val *)val)->count);
+}
 
 /*
  * Samples that read the old generation's number before it changed may still be counting there. Each
  * marks its CPU busy before it reads the number: once a CPU was seen idle, its samples know.
  */
-static int wait_for_samples(struct halo_kernel *k)
+static int is_busy(const struct bpf_map *map, uint32_t key, int cpus, bool *busy)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(k->skel->maps.halo_scratch);
-	size_t size = ALIGN_UP(bpf_map__value_size(k->skel->maps.halo_scratch), 8U);
-	__cleanup_free char *scratch = NULL;
-	const uint32_t zero = 0;
-	bool busy = true;
+	size_t size = ALIGN_UP(bpf_map__value_size(map), 8U);
+	__cleanup_free char *scratch = calloc(cpus, size);
 	uint64_t word;
+
+	if (!scratch)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(map), &key, scratch))
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		memcpy(&word, scratch + cpu * size, sizeof(word));
+		*busy |= word;
+	}
+	return 0;
+}
+
+static int wait_for_samples(const struct bpf_map *map, uint32_t key)
+{
+	int err = 0, cpus = libbpf_num_possible_cpus();
+	bool busy = true;
 
 	if (cpus < 0)
 		return cpus;
-	scratch = calloc(cpus, size);
-	if (!scratch)
-		return -ENOMEM;
-	for (int turn = 0; busy && turn < MAX_TURNS; turn++) {
-		if (bpf_map_lookup_elem(fd, &zero, scratch))
-			return -errno;
+	for (int turn = 0; !err && busy && turn < MAX_TURNS; turn++) {
 		busy = false;
-		for (int cpu = 0; cpu < cpus; cpu++) {
-			memcpy(&word, scratch + cpu * size, sizeof(word));
-			busy |= word;
-		}
+		err = is_busy(map, key, cpus, &busy);
 		if (busy)
 			sched_yield();
 	}
-	return busy ? -ETIMEDOUT : 0;
+	return err ?: busy ? -ETIMEDOUT : 0;
 }
 
-static int drain_batches(int fd, const struct batch *b, halo_drain_fn fn, void *ctx)
+static int drain_batches(struct halo_kernel *k, const struct table *t)
 {
+	size_t key_size = bpf_map__key_size(t->map), val_size = bpf_map__value_size(t->map);
+	__cleanup_free char *keys = calloc(BATCH, key_size), *vals = calloc(BATCH, val_size);
+	int err, fd = bpf_map__fd(t->map);
 	uint32_t cursor = 0, n;
 	bool first = true;
-	int err;
 
+	if (!keys || !vals)
+		return -ENOMEM;
 	do {
 		n = BATCH;
-		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &cursor, &cursor, b->keys,
-						      b->vals, &n, NULL);
+		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &cursor, &cursor, keys,
+						      vals, &n, NULL);
 		if (err && err != -ENOENT)
 			return err;
 		for (uint32_t i = 0; i < n; i++)
-			fn(ctx, &b->keys[i], b->vals[i].count);
+			t->hand_over(k, keys + i * key_size, vals + i * val_size);
 		first = false;
 	} while (!err);
 	return 0;
 }
 
-static int drain_one_by_one(int fd, halo_drain_fn fn, void *ctx)
+static int drain_one_by_one(struct halo_kernel *k, const struct table *t)
 {
-	struct halo_ctx_key key;
-	struct halo_ctx_val val;
-	int err;
+	__cleanup_free char *key = calloc(1, bpf_map__key_size(t->map));
+	__cleanup_free char *val = calloc(1, bpf_map__value_size(t->map));
+	int err, fd = bpf_map__fd(t->map);
 
-	while (!(err = bpf_map_get_next_key(fd, NULL, &key))) {
-		err = bpf_map_lookup_elem(fd, &key, &val);
+	if (!key || !val)
+		return -ENOMEM;
+	while (!(err = bpf_map_get_next_key(fd, NULL, key))) {
+		err = bpf_map_lookup_elem(fd, key, val);
 		if (err)
 			return err;
-		err = bpf_map_delete_elem(fd, &key);
+		err = bpf_map_delete_elem(fd, key);
 		if (err)
 			return err;
-		fn(ctx, &key, val.count);
+		t->hand_over(k, key, val);
 	}
 	return err == -ENOENT ? 0 : err;
 }
 
 int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx)
 {
-	struct bpf_map *const tables[] = {k->skel->maps.halo_ctx_a, k->skel->maps.halo_ctx_b};
 	uint64_t *generation = (uint64_t *)&k->skel->bss->halo_generation;
-	uint64_t old = __atomic_fetch_xor(generation, 1, __ATOMIC_SEQ_CST);
-	__cleanup_free struct halo_ctx_key *keys = NULL;
-	__cleanup_free struct halo_ctx_val *vals = NULL;
-	int err, fd = bpf_map__fd(tables[old & 1]);
+	uint64_t old = __atomic_fetch_xor(generation, 1, __ATOMIC_SEQ_CST) & 1;
+	const struct table tables[] = {
+		{old ? k->skel->maps.halo_ctx_b : k->skel->maps.halo_ctx_a, hand_context},
+		{old ? k->skel->maps.halo_edge_b : k->skel->maps.halo_edge_a, hand_edge},
+		{old ? k->skel->maps.halo_range_b : k->skel->maps.halo_range_a, hand_range},
+	};
+	int err;
 
-	err = wait_for_samples(k);
-	if (err)
-		return err;
-	keys = calloc(BATCH, sizeof(*keys));
-	vals = calloc(BATCH, sizeof(*vals));
-	if (!keys || !vals)
-		return -ENOMEM;
-	err = drain_batches(fd, &(struct batch){keys, vals}, fn, ctx);
-	if (err)
-		err = drain_one_by_one(fd, fn, ctx);
+	k->on_context = fn;
+	k->drain_ctx = ctx;
+	err = wait_for_samples(k->skel->maps.halo_scratch, 0);
+	err = err ?: wait_for_samples(k->skel->maps.halo_branches, HALO_BRANCH_FEED);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(tables); i++) {
+		err = drain_batches(k, &tables[i]);
+		if (err)
+			err = drain_one_by_one(k, &tables[i]);
+	}
 	return err;
+}
+
+void halo_kernel__on_branches(struct halo_kernel *k, halo_edge_fn edge, halo_range_fn range,
+			      void *ctx)
+{
+	k->branches.edge = edge;
+	k->branches.range = range;
+	k->branches.ctx = ctx;
 }

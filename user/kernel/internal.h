@@ -102,6 +102,7 @@ struct halo_kernel {
 	struct halo_bpf *skel;
 	unsigned int rate_hz;
 	bool pinned;
+	bool feed;
 
 	int n_cpus; /* that there can be */
 	struct halo_pmus pmus;
@@ -116,6 +117,13 @@ struct halo_kernel {
 	void *event_ctx;
 
 	struct halo_spaces *spaces;
+	halo_drain_fn on_context; /* while a drain lasts */
+	void *drain_ctx;
+	struct {
+		halo_edge_fn edge;
+		halo_range_fn range;
+		void *ctx;
+	} branches;
 
 	struct bpf_link *switch_link; /* NULL: no family is under audit */
 	unsigned int audits;
@@ -133,6 +141,11 @@ int halo_hotplug__open(void);
 void halo_hotplug__read(struct halo_kernel *k);
 /* The CPU that a device event tells has come or gone; -1: it tells something else. */
 int halo_hotplug__parse(const char *message);
+
+/* branches.c: before the programs are loaded, and after. */
+int halo_branches__prepare(struct halo_kernel *k);
+/* A CPU with that unit is sampled with branch records: read them, and believe what is to be believed. */
+void halo_branches__on(struct halo_kernel *k, const struct halo_pmu *pmu);
 
 /* events.c */
 int halo_events__open(struct halo_kernel *k, struct halo_err *err);

@@ -8,6 +8,7 @@
 
 #define LOG_TAG "kernel"
 #include "../lib/log.h"
+#include "feed.h"
 #include "internal.h"
 
 #define PIDNS	    "/proc/self/ns/pid"
@@ -53,6 +54,7 @@ static void unpin(struct halo_kernel *k)
 		snprintf(path, sizeof(path), HALO_PIN_DIR "/%s", bpf_map__name(map));
 		unlink(path);
 	}
+	unlink(HALO_FEED_PIN);
 	rmdir(HALO_PIN_DIR);
 }
 
@@ -81,6 +83,11 @@ static int pin(struct halo_kernel *k, struct halo_err *err)
 		if (ret)
 			return halo_err__set(err, ret, "Can't pin %s: %s", path, strerror(-ret));
 	}
+	if (!k->feed)
+		return 0;
+	ret = bpf_program__pin(k->skel->progs.halo_branch_feed, HALO_FEED_PIN);
+	if (ret)
+		return halo_err__set(err, ret, "Can't pin " HALO_FEED_PIN ": %s", strerror(-ret));
 	return 0;
 }
 
@@ -129,7 +136,8 @@ static int load(struct halo_kernel *k, struct halo_err *err)
 		return halo_err__set(err, -errno, "Can't open the BPF programs: %m");
 	k->skel->rodata->halo_nr_cpus = cpus > 0 ? cpus : 1;
 	k->skel->rodata->halo_pidns = pid_namespace();
-	ret = halo_bpf__load(k->skel);
+	ret = halo_branches__prepare(k);
+	ret = ret ?: halo_bpf__load(k->skel);
 	if (ret) {
 		halo_err__set(err, ret, "Can't load the BPF programs: %s", strerror(-ret));
 		explain_load(err);
@@ -181,6 +189,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 	k->rate_hz = halo_perf__prime(opts->rate_hz ?: HALO_DEFAULT_RATE);
 	if (!opts->allow_unsafe)
 		halo_denylist__blocks(k->unsafe, sizeof(k->unsafe));
+	k->feed = opts->feed;
 	k->on_event = on_event;
 	k->event_ctx = ctx;
 	libbpf_set_print(print_libbpf);

@@ -26,12 +26,17 @@ struct halo_kernel_opts {
 	bool allow_unsafe;
 	const char *root; /* tests: where sys and proc of another machine lie; NULL: "" */
 	bool no_pin;	  /* tests: leave /sys/fs/bpf alone */
+	bool feed;	  /* tests: load halo_branch_feed, and pin it */
 };
 
 /* Called for each event, in order. */
 typedef void (*halo_event_fn)(void *ctx, const struct halo_event *event);
 /* Called for each context with its count since the last drain. */
 typedef void (*halo_drain_fn)(void *ctx, const struct halo_ctx_key *key, uint64_t count);
+
+typedef void (*halo_edge_fn)(void *ctx, const struct halo_edge_key *key,
+			     const struct halo_edge_val *val);
+typedef void (*halo_range_fn)(void *ctx, const struct halo_range_key *key, uint64_t count);
 
 /* Load, pin, attach. Errors say which feature is missing and what that costs. */
 int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_event, void *ctx,
@@ -105,6 +110,18 @@ void halo_kernel__spaces(const struct halo_kernel *k, struct halo_spaces_info *o
 
 /* Switch generations and hand over, then clear, all that the old one holds. */
 int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx);
+
+/* Who takes the branches of a drain: their edges, and the ranges between. NULL: they are dropped. */
+void halo_kernel__on_branches(struct halo_kernel *k, halo_edge_fn edge, halo_range_fn range,
+			      void *ctx);
+/* Branch stacks are read with each sample. */
+bool halo_kernel__has_branches(const struct halo_kernel *k);
+/*
+ * Tests: count recorded branch stacks, HALO_MAX_FEED at most, as if they were samples' (opts.feed).
+ * @filter: enum halo_branch_filter. 0, or -errno: -ESRCH when the process is not in halo_proc.
+ */
+int halo_kernel__feed(struct halo_kernel *k, const struct halo_feed *stacks, uint32_t n,
+		      uint32_t filter);
 
 /* Totals over all CPUs, by enum halo_stat. */
 int halo_kernel__stats(struct halo_kernel *k, uint64_t stats[HALO_STAT_MAX]);

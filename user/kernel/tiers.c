@@ -46,6 +46,8 @@ static int attach(struct halo_kernel *k, const struct halo_perf_event *event, in
 		return err;
 	}
 	s->event = event;
+	if (event->tier == HALO_TIER_BRANCHES)
+		halo_branches__on(k, halo_pmus__of(&k->pmus, cpu));
 	return 0;
 }
 
