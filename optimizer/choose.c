@@ -57,8 +57,6 @@ const char *choose__refuse_program(const struct halo_prepared *p)
 	static const char *const forced[] = {"pthread_cancel", "pthread_exit"};
 	size_t i;
 
-	if (p->is_library)
-		return "it is a shared library";
 	for (i = 0; i < ARRAY_SIZE(forced); i++)
 		if (halo_prepared__symbol(p, forced[i]) && !p->is_static && p->no_unwind)
 			return ends_threads;

@@ -72,11 +72,36 @@ static struct place variable_place(const struct halo_prepared *p, uint32_t unit,
 			      .addr = row->addr};
 }
 
+/* NULL: nothing can take the place of what the module itself has under that name. */
+static const struct halo_symbol *preemptible(const struct halo_prepared *p, LLVMValueRef value)
+{
+	const struct halo_symbol *s;
+
+	if (!p->is_library || resolve__is_local(value))
+		return NULL;
+	s = halo_prepared__symbol(p, resolve__name(value));
+	return s && s->preemptible ? s : NULL;
+}
+
+bool resolve__is_preempted(const struct halo_prepared *p, LLVMValueRef value)
+{
+	const struct halo_symbol *s = preemptible(p, value);
+
+	return s && s->got;
+}
+
 struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMValueRef value)
 {
+	const struct halo_symbol *own = preemptible(p, value);
 	struct place place = {.where = WHERE_NOWHERE};
 	const struct halo_func *row;
 
+	if (own && own->got && own->type != STT_TLS)
+		return (struct place){
+			.where = WHERE_IMPORT, .addr = own->got, .lazy = own->got_is_lazy};
+	/* No code of the library uses the variable, so what it would use is not known. */
+	if (own && own->type == STT_OBJECT)
+		return place;
 	if (LLVMIsAFunction(value)) {
 		row = resolve__func(p, unit, value);
 		if (row && row->addr)

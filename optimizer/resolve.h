@@ -13,7 +13,7 @@ enum where {
 	WHERE_TLS,	/* addr is its offset in the program's TLS block */
 	WHERE_NEVER,	/* a function that never returns, and that the program never calls either */
 	WHERE_CONSTANT, /* a word that the image brings along; addr is what it holds */
-	WHERE_IMPORT,	/* addr is the link-time address of the program's GOT word for it */
+	WHERE_IMPORT, /* addr is the link-time address of a word with its address, mostly of the GOT */
 };
 
 struct place {
@@ -27,6 +27,12 @@ struct place resolve__external(const struct halo_prepared *p, const char *name);
 
 /* A function, variable or alias as unit @unit names it. */
 struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMValueRef value);
+
+/*
+ * A library's own symbol that it reaches through a word of its GOT, since another module may have the
+ * one that counts in the process. What is there at its own address must not be used instead.
+ */
+bool resolve__is_preempted(const struct halo_prepared *p, LLVMValueRef value);
 
 /* The function's row: of the unit if local, else the surviving one; NULL if it has none. */
 const struct halo_func *resolve__func(const struct halo_prepared *p, uint32_t unit,

@@ -156,6 +156,14 @@ static bool is_supplied(const char *name)
 	return link__has_runtime(name) || attrs__is_libcall(name);
 }
 
+/* All definitions that a process may have of it are the same, as C++ has it of inline functions. */
+static bool is_one_definition(LLVMValueRef fn)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(fn);
+
+	return linkage == LLVMLinkOnceODRLinkage || linkage == LLVMWeakODRLinkage;
+}
+
 /* -ENOTSUP: the caller can't be in the section, because this call can't be made from it. */
 static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, unsigned int depth)
 {
@@ -175,6 +183,8 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 		b->section->recursive |= fn == b->fns[0];
 		return 0;
 	}
+	if (!must && resolve__is_preempted(b->units->p, callee) && !is_one_definition(fn))
+		return 0;
 	if (is_banned(b, fn))
 		return must ? refused(b, callee, "what it needs is missing") : 0;
 	row = resolve__func(b->units->p, in, fn);

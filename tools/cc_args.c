@@ -109,9 +109,9 @@ static void scan_linker_option(struct cc_args *args, const char *opt)
 	if (starts(opt, "--build-id") || starts(opt, "-build-id"))
 		args->has_build_id = true;
 	else if (!strcmp(opt, "-r") || !strcmp(opt, "-i") || !strcmp(opt, "--relocatable"))
-		args->executable = false;
+		args->relocatable = true;
 	else if (!strcmp(opt, "-shared") || !strcmp(opt, "--shared") || !strcmp(opt, "-Bshareable"))
-		args->executable = false;
+		args->shared = true;
 	else if (starts(opt, "-T") && !starts(opt, "-Ttext") && !starts(opt, "-Tdata") &&
 		 !starts(opt, "-Tbss"))
 		unstub(args, "linked by a script of its own");
@@ -157,8 +157,10 @@ static void scan_mode(struct cc_args *args, const char *arg)
 {
 	if (is_one_of(arg, stops_early, ARRAY_SIZE(stops_early)))
 		args->links = false;
-	if (!strcmp(arg, "-shared") || !strcmp(arg, "--shared") || !strcmp(arg, "-r"))
-		args->executable = false;
+	if (!strcmp(arg, "-shared") || !strcmp(arg, "--shared"))
+		args->shared = true;
+	if (!strcmp(arg, "-r"))
+		args->relocatable = true;
 	if (!strcmp(arg, "-static") || !strcmp(arg, "--static") || !strcmp(arg, "-static-pie") ||
 	    !strcmp(arg, "--static-pie"))
 		args->own_unwinding = true;
@@ -225,7 +227,7 @@ void cc_args__scan(struct cc_args *args, int argc, char **argv)
 {
 	bool lto = false, header_language = false;
 
-	*args = (struct cc_args){.links = true, .executable = true, .output = "a.out"};
+	*args = (struct cc_args){.links = true, .output = "a.out"};
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 

@@ -7,10 +7,11 @@
 #include <stddef.h>
 
 struct cc_args {
-	bool has_input;	 /* something to compile or link; else it is a query */
-	bool links;	 /* the linker runs */
-	bool executable; /* and makes an executable, not a library or an object */
-	bool dry_run;	 /* prints commands only */
+	bool has_input;	  /* something to compile or link; else it is a query */
+	bool links;	  /* the linker runs */
+	bool relocatable; /* but makes an object */
+	bool shared;	  /* or a library */
+	bool dry_run;	  /* prints commands only */
 	bool has_build_id;
 	bool own_unwinding; /* static, or another C library than this machine's */
 	const char *output;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A drop-in compiler driver: runs clang with the user's own arguments, plus the plugin that
- * prepares units and, when an executable is linked, the objects that bound its slots.
+ * prepares units and, when an executable or library is linked, the objects that bound its slots.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,8 @@
 #define EXTRA_ARGS 16
 
 struct parts {
-	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], unwind[PATH_MAX], end[PATH_MAX];
+	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], end[PATH_MAX];
+	char extra[PATH_MAX]; /* what executables, or libraries, have beyond these; may be "" */
 };
 
 static bool verbose(void)
@@ -54,7 +55,7 @@ static int find_part(char path[PATH_MAX], const char *self_dir, const char *file
 
 static bool wants_stub(const struct cc_args *args)
 {
-	return args->links && args->executable && !args->unstubbed;
+	return args->links && !args->relocatable && !args->unstubbed;
 }
 
 static int find_parts(struct parts *parts, const struct cc_args *args, struct halo_err *err)
@@ -77,8 +78,10 @@ static int find_parts(struct parts *parts, const struct cc_args *args, struct ha
 	ret = find_part(parts->begin, dir, "halo-begin.o", err);
 	if (!ret)
 		ret = find_part(parts->stub, dir, "halo-stub.o", err);
-	if (!ret)
-		ret = find_part(parts->unwind, dir, "halo-unwind.o", err);
+	if (!ret && args->shared)
+		ret = find_part(parts->extra, dir, "halo-library.o", err);
+	else if (!ret && !args->own_unwinding)
+		ret = find_part(parts->extra, dir, "halo-unwind.o", err);
 	if (!ret)
 		ret = find_part(parts->end, dir, "halo-end.o", err);
 	return ret;
@@ -112,10 +115,10 @@ static const char **build_argv(const struct cc_args *args, const struct parts *p
 		out[n++] = "-x";
 		out[n++] = "none";
 		out[n++] = parts->stub;
-		if (!args->own_unwinding) {
-			out[n++] = parts->unwind;
+		if (parts->extra[0])
+			out[n++] = parts->extra;
+		if (parts->extra[0] && !args->shared)
 			out[n++] = "-Wl,--export-dynamic-symbol=_dl_find_object";
-		}
 		out[n++] = parts->end;
 		if (!args->has_build_id)
 			out[n++] = "-Wl,--build-id=sha1";
@@ -161,7 +164,7 @@ static void explain(const struct cc_args *args)
 		return;
 	if (args->unprepared)
 		fprintf(stderr, "halo-cc: not prepared: %s\n", args->unprepared);
-	else if (args->links && args->executable && args->unstubbed)
+	else if (args->links && !args->relocatable && args->unstubbed)
 		fprintf(stderr, "halo-cc: can't be optimized at run time: %s\n", args->unstubbed);
 }
 

@@ -24,9 +24,9 @@ $(BUILD)/halo-prepare.so: $(PREPARE_OBJ)
 # What is linked into other people's programs: no libc, and compatible with -fcf-protection=full.
 STUB_CFLAGS := -std=gnu11 -Os -fPIC -ffreestanding -fno-stack-protector -fvisibility=hidden \
 	       -fasynchronous-unwind-tables -fcf-protection=full -Wall -Wextra -Werror
-STUB_OBJ := $(addprefix $(BUILD)/halo-,begin.o stub.o unwind.o end.o)
+STUB_OBJ := $(addprefix $(BUILD)/halo-,begin.o stub.o unwind.o library.o end.o)
 
-$(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o: $(BUILD)/halo-%.o: user/stub/%.c
+$(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o $(BUILD)/halo-library.o: $(BUILD)/halo-%.o: user/stub/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) $(O)/user/stub
 	$(Q)$(CLANG) $(CPPFLAGS) $(STUB_CFLAGS) -MMD -MP -MF $(O)/user/stub/$*.d -c $< -o $@

@@ -87,9 +87,12 @@ cat >"$WORK/silent.c" <<-END
 			*sum += i;
 	}
 
+	extern char begin[] __asm__("__halo_slots_begin") __attribute__((visibility("hidden")));
+
 	int main(void)
 	{
-		struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION};
+		struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION,
+						   (uint64_t)begin};
 		struct sockaddr_un addr = {AF_UNIX, HALO_ATTACH_SOCKET};
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 		volatile long sum = 0;

@@ -44,16 +44,22 @@ uint64_t halo_arena__next(const struct halo_arena *arena);
 int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
 		      uint64_t frames, struct halo_err *err);
 
-/* What the kernel says of a process: where its main binary lies. */
+/* What the kernel says of a process: where a binary lies in it. */
 struct halo_layout {
 	uint64_t bias;				 /* load address - link-time address */
-	uint64_t text_start, text_end, text_off; /* executable mapping of the main binary */
+	uint64_t text_start, text_end, text_off; /* executable mapping of the binary */
 	uint64_t start_ns; /* start time since boot, as in /proc/PID/stat, in ns (10 ms steps) */
 	uid_t uid;
 };
-/* Read /proc/PID/maps, stat and status and check them against @p. */
+/*
+ * Read /proc/PID/maps, stat and status and check them against @p, whose descriptor is of the very file
+ * that the process has mapped. -ESTALE: it has not.
+ */
 int halo_layout__read(pid_t pid, const struct halo_prepared *p, struct halo_layout *out,
 		      struct halo_err *err);
+/* The same of the library that has its slots at @slots, should it be loaded more than once. */
+int halo_layout__read_at(pid_t pid, const struct halo_prepared *p, uint64_t slots,
+			 struct halo_layout *out, struct halo_err *err);
 
 /* Make the files of a new family for a process that lies at @layout. @id is never reused. */
 int halo_family__create(struct halo_store *store, uint32_t id, const struct halo_prepared *p,
@@ -70,6 +76,12 @@ int64_t halo_family__get_slot(const struct halo_family *f, uint64_t slot);
 /* Set word @index of the data pages to @value, an absolute run-time value. */
 void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t value);
 uint64_t halo_family__bias(const struct halo_family *f);
+
+/*
+ * How often, by its own word, a process of the family has closed the library and let go of its
+ * mappings: a hint to look again.
+ */
+uint64_t halo_family__left(const struct halo_family *f);
 
 /* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1) since it was last cleared. */
 uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm);

@@ -7,6 +7,7 @@
 #include "../lib/util.h"
 #include "attach_server.h"
 #include "identity.h"
+#include "module.h"
 #include "offer.h"
 #include "process.h"
 #include "program.h"
@@ -91,9 +92,7 @@ static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err
 	struct halo_offer offer;
 	int ret;
 
-	ret = halo_identity__layout(p, peer->pid, &peer->layout, err);
-	if (!ret)
-		ret = halo_group__new(p, &peer->layout, &peer->group, err);
+	ret = halo_group__new(p, &peer->layout, &peer->group, err);
 	if (ret)
 		return ret;
 	peer->exe_id = p->exe_id;
@@ -111,10 +110,30 @@ static int make_offer(struct peer *peer, struct halo_program *p, struct halo_err
 	return ret;
 }
 
+/*
+ * Which of the process's modules speaks, and where it lies. What the process says of that only tells
+ * where to look.
+ */
+static struct halo_program *find_speaker(struct peer *peer, uint64_t slots, struct halo_err *err)
+{
+	struct halo_daemon *d = peer->server->daemon;
+	__cleanup_fd int exe = halo_identity__open_exe(peer->pid), library = -1;
+	struct halo_program *p = exe >= 0 ? halo_identity__program(d, exe) : NULL;
+
+	if (p && !halo_identity__layout(p, peer->pid, &peer->layout, err) &&
+	    peer->layout.bias + p->prepared->stub.slots_begin == slots)
+		return p;
+	library = halo_module__open_at(peer->pid, slots);
+	p = library >= 0 ? halo_identity__program(d, library) : NULL;
+	if (!p || !p->prepared->is_library ||
+	    halo_identity__layout_at(p, peer->pid, slots, &peer->layout, err))
+		return NULL;
+	return p;
+}
+
 static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 {
 	struct halo_daemon *d = peer->server->daemon;
-	__cleanup_fd int exe = -1;
 	struct halo_process *proc;
 	struct halo_program *p;
 	struct halo_hello hello;
@@ -127,13 +146,12 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 		return false;
 	/* Its exec comes before its hello, so let it be known first. */
 	halo_kernel__poll(d->kernel);
-	exe = halo_identity__open_exe(peer->pid);
-	p = exe >= 0 ? halo_identity__program(d, exe) : NULL;
+	p = find_speaker(peer, hello.slots, &err);
 	if (!p)
 		return false;
 	proc = halo_process__find(p, peer->pid);
-	/* Enrolled, and attached from outside, while it was connecting. */
-	if (proc && proc->group)
+	/* Enrolled, and attached from outside, while it was connecting; or a second copy of a library. */
+	if (proc && halo_process__is_attached(proc))
 		return false;
 	if (!proc)
 		halo_process__exec(p, peer->pid, 0);

@@ -87,6 +87,7 @@ struct halo_group {
 	bool pending; /* its first process is still being attached: kept though no process is in it */
 	uint64_t arena_start, arena_end; /* run-time addresses */
 	uint64_t cpu_ticks;		 /* at the last look, see halo_process__busiest() */
+	uint64_t left;			 /* halo_family__left() at the last look */
 };
 
 struct halo_process {

@@ -74,8 +74,10 @@ static void on_drain(void *ctx)
 	halo_samples__drain(d);
 	halo_kernel__check_cpus(d->kernel);
 	catch_up(d);
-	TAILQ_FOREACH(p, &d->programs, link)
+	TAILQ_FOREACH(p, &d->programs, link) {
+		halo_process__let_go(p);
 		halo_decide__tick(p);
+	}
 	halo_loop__arm(d->loop, &d->drain, halo_loop__now() + HALO_DRAIN_NS, on_drain, d);
 }
 

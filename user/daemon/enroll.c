@@ -8,6 +8,7 @@
 #include "../lib/util.h"
 #include "files.h"
 #include "identity.h"
+#include "module.h"
 #include "process.h"
 #include "program.h"
 
@@ -110,6 +111,9 @@ static int open_build_id(struct halo_daemon *d, const char *text, int *fd, char 
 		ret = open_path(d->seen[i].path, fd, name, err);
 		return ret ? ret : check_build_id_of(*fd, *name, &id, err);
 	}
+	*fd = halo_module__by_build_id(&id, name);
+	if (*fd >= 0)
+		return 0;
 	halo_err__set(err, -ENOENT, "no program with build-id %s is known", text);
 	halo_err__cause(err, "none runs, and none was started since the daemon was");
 	halo_err__remedy(err, "name the program by its path");
@@ -139,9 +143,6 @@ static int check_prepared(const char *path, const struct halo_prepared *prep, st
 	if (!prep->n_units)
 		return refuse(path, -ENODATA, "it holds no bitcode",
 			      "build it with CC=halo-cc CXX=halo-c++", err);
-	if (prep->is_library)
-		return refuse(path, -EINVAL, "it is a shared library",
-			      "enroll the program that uses it", err);
 	if (!prep->has_stub)
 		return refuse(path, -ENODATA, "it was linked without halo-cc",
 			      "link it with halo-cc too, which adds what attaching needs", err);

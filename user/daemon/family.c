@@ -25,7 +25,9 @@ struct halo_family {
 	int64_t arena;	/* link-time address */
 	uint64_t begin; /* link-time address of the slot pages */
 	uint64_t len;
-	uint64_t *slots; /* whole slot pages, shared with the programs, who can't write them */
+	/* Whole slot pages, shared with the programs, who can't write them; a library's are twice as long. */
+	uint64_t *slots;
+	uint64_t file_len;
 	int counters_fd;
 	uint64_t *counters;	     /* programs write it: numbers for statistics, never trusted */
 	uint64_t cleared[HALO_ARMS]; /* sum at the time of the last clear */
@@ -82,6 +84,13 @@ static int fill_slots(struct halo_family *f, const struct halo_prepared *p, stru
 	return 0;
 }
 
+/* What a library goes back to when it is closed, by itself: see user/stub/library.c. */
+static void fill_originals(struct halo_family *f)
+{
+	if (f->file_len > f->len)
+		memcpy(f->slots + f->len / sizeof(uint64_t), f->slots, f->len);
+}
+
 static void fill_data(struct halo_family *f)
 {
 	uint64_t counters = f->bias + f->arena + HALO_ARENA_SIZE;
@@ -101,9 +110,9 @@ static int map_slots(struct halo_family *f, struct halo_err *err)
 	if (fd < 0)
 		return fd;
 	/* All of its pages, so that no later access, the program's neither, fails for want of room. */
-	if (fallocate(fd, 0, 0, (off_t)f->len))
+	if (fallocate(fd, 0, 0, (off_t)f->file_len))
 		return halo_err__set(err, -errno, "cannot size the slots file: %m");
-	map = mmap(NULL, f->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	map = mmap(NULL, f->file_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (map == MAP_FAILED)
 		return halo_err__set(err, -errno, "cannot map the slots file: %m");
 	f->slots = map;
@@ -143,7 +152,7 @@ int halo_family__create(struct halo_store *store, uint32_t id, const struct halo
 	int ret;
 
 	if (!slots_sane(p))
-		return halo_err__set(err, -EBADMSG, "the executable's slot pages are not in order");
+		return halo_err__set(err, -EBADMSG, "the slot pages are not in order");
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return halo_err__set(err, -ENOMEM, "out of memory");
@@ -153,6 +162,7 @@ int halo_family__create(struct halo_store *store, uint32_t id, const struct halo
 	f->arena = halo_prepared__arena(p);
 	f->begin = p->stub.slots_begin;
 	f->len = p->stub.slots_end - p->stub.slots_begin;
+	f->file_len = p->is_library ? 2 * f->len : f->len;
 	snprintf(f->name, sizeof(f->name), "slots-%u", id);
 	/* A name left by an earlier daemon: its processes keep the file itself. */
 	halo_store__unlink(store, f->name);
@@ -165,6 +175,7 @@ int halo_family__create(struct halo_store *store, uint32_t id, const struct halo
 		halo_family__free(f);
 		return ret;
 	}
+	fill_originals(f);
 	fill_data(f);
 	*out = f;
 	return 0;
@@ -175,7 +186,7 @@ void halo_family__free(struct halo_family *f)
 	if (!f)
 		return;
 	if (f->slots)
-		munmap(f->slots, f->len);
+		munmap(f->slots, f->file_len);
 	if (f->counters)
 		munmap(f->counters, HALO_COUNTERS_SIZE);
 	zclose(&f->counters_fd);
@@ -233,6 +244,12 @@ static uint64_t sum_entries(const struct halo_family *f, unsigned int arm)
 		sum += __atomic_load_n(&cell[i * (HALO_ARM_STRIDE / sizeof(uint64_t))],
 				       __ATOMIC_RELAXED);
 	return sum;
+}
+
+uint64_t halo_family__left(const struct halo_family *f)
+{
+	return __atomic_load_n(&f->counters[HALO_COUNTERS_LEFT / sizeof(uint64_t)],
+			       __ATOMIC_ACQUIRE);
 }
 
 uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm)

@@ -156,17 +156,23 @@ static uint32_t number_of(struct halo_daemon *d, int fd, const struct halo_build
 	return exe_id;
 }
 
+static int reopen(int path_fd)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	return open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 static const struct halo_file *add(struct halo_daemon *d, int path_fd, const struct halo_map *m,
 				   const struct stat *st)
 {
+	__cleanup_fd int fd = reopen(path_fd);
 	struct halo_buildid id = {0};
-	char link[32], path[HALO_PATH_MAX];
-	__cleanup_fd int fd = -1;
+	char path[HALO_PATH_MAX];
 	struct halo_file *file;
 	uint32_t exe_id;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || !is_elf(fd))
 		return NULL;
 	halo_buildid__read(fd, &id, NULL);
@@ -190,24 +196,42 @@ static const struct halo_file *add(struct halo_daemon *d, int path_fd, const str
 	return file;
 }
 
-const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
-					   const struct halo_map *m, dev_t *trusted)
+/* O_PATH. -1: none, or it is not to be read. */
+static int open_map(int proc, const struct halo_map *m, dev_t *trusted, struct stat *st)
 {
-	const struct halo_file *file;
 	__cleanup_fd int fd = -1;
 	char name[64];
-	struct stat st;
 
 	if (!m->ino || m->path[0] != '/')
-		return NULL;
+		return -1;
 	if (*trusted != m->dev && !is_trusted(proc, m->dev))
-		return NULL;
+		return -1;
 	*trusted = m->dev;
 	/* The mapped file itself, whatever has its name by now. */
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	fd = openat(proc, name, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	return fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) ? take_fd(fd) : -1;
+}
+
+int halo_files__open_map(int proc, const struct halo_map *m, dev_t *trusted)
+{
+	__cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = open_map(proc, m, trusted, &st);
+	return fd < 0 ? -1 : reopen(fd);
+}
+
+const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
+					   const struct halo_map *m, dev_t *trusted)
+{
+	const struct halo_file *file;
+	__cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = open_map(proc, m, trusted, &st);
+	if (fd < 0)
 		return NULL;
 	file = find(d, m->dev, &st);
 	return file ? file : add(d, fd, m, &st);

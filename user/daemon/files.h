@@ -36,6 +36,8 @@ void halo_files__free(struct halo_daemon *d);
  */
 const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
 					   const struct halo_map *m, dev_t *trusted);
+/* The same file, open for reading; -1: none, or one not to be read. */
+int halo_files__open_map(int proc, const struct halo_map *m, dev_t *trusted);
 /* The vdso of 64-bit processes. NULL: the kernel has none. */
 const struct halo_file *halo_files__vdso(struct halo_daemon *d);
 

@@ -12,6 +12,7 @@
 #include "identity.h"
 #include "inject.h"
 #include "maps.h"
+#include "module.h"
 
 #define ENVIRON_MAX (256 << 10)
 #define WAIT_MS	    1000 /* for the environment of a process */
@@ -83,23 +84,37 @@ bool halo_identity__is_file_of(const struct halo_program *p, int fd)
 
 bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid)
 {
-	__cleanup_fd int fd = halo_identity__open_exe(pid);
+	__cleanup_fd int fd = -1;
 
+	if (p->prepared->is_library) {
+		fd = halo_module__open(p, pid);
+		return fd >= 0;
+	}
+	fd = halo_identity__open_exe(pid);
 	return fd >= 0 && halo_identity__is_file_of(p, fd);
+}
+
+int halo_identity__layout_at(const struct halo_program *p, pid_t pid, uint64_t slots,
+			     struct halo_layout *out, struct halo_err *err)
+{
+	bool library = p->prepared->is_library;
+	__cleanup_fd int fd = library ? halo_module__open(p, pid) : halo_identity__open_exe(pid);
+	struct halo_prepared same = *p->prepared;
+
+	if (fd < 0 && library && errno == ENOENT)
+		return halo_err__set(err, -ESTALE, "it has not loaded it");
+	if (fd < 0)
+		return halo_err__set(err, -errno, "looking into it: %s", strerror(errno));
+	if (!library && !halo_identity__is_file_of(p, fd))
+		return halo_err__set(err, -ESTALE, "it runs another program");
+	same.fd = fd;
+	return halo_layout__read_at(pid, &same, slots, out, err);
 }
 
 int halo_identity__layout(const struct halo_program *p, pid_t pid, struct halo_layout *out,
 			  struct halo_err *err)
 {
-	__cleanup_fd int fd = halo_identity__open_exe(pid);
-	struct halo_prepared same = *p->prepared;
-
-	if (fd < 0)
-		return halo_err__set(err, -errno, "looking into it: %s", strerror(errno));
-	if (!halo_identity__is_file_of(p, fd))
-		return halo_err__set(err, -ESTALE, "it runs another program");
-	same.fd = fd;
-	return halo_layout__read(pid, &same, out, err);
+	return halo_identity__layout_at(p, pid, 0, out, err);
 }
 
 struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)
@@ -134,13 +149,14 @@ bool halo_identity__shares(const struct halo_program *p, pid_t pid,
 		a = halo_maps__at(&theirs, slots);
 		b = halo_maps__at(&ours, (uint64_t)halo_family__slots(group->family, &len));
 	}
-	same = a && b && a->shared && a->dev == b->dev && a->ino == b->ino;
+	same = a && b && a->shared && a->dev == b->dev && a->ino == b->ino &&
+	       a->off == slots - a->start;
 	halo_maps__free(&theirs);
 	halo_maps__free(&ours);
 	return same;
 }
 
-static void each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx)
+void halo_identity__each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *de;
@@ -190,7 +206,8 @@ static bool visit(void *ctx, pid_t pid)
 {
 	struct walk *w = ctx;
 
-	if (check_file(w, pid))
+	if (w->program->prepared->is_library ? halo_identity__is_process_of(w->program, pid)
+					     : check_file(w, pid))
 		w->fn(w->ctx, pid);
 	return true;
 }
@@ -200,7 +217,7 @@ void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *
 {
 	struct walk w = {.program = p, .fn = fn, .ctx = ctx};
 
-	each_pid(visit, &w);
+	halo_identity__each_pid(visit, &w);
 }
 
 struct id_search {
@@ -225,7 +242,7 @@ pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id)
 {
 	struct id_search s = {.id = id};
 
-	each_pid(match_id, &s);
+	halo_identity__each_pid(match_id, &s);
 	return s.pid;
 }
 

@@ -2,7 +2,7 @@
 #ifndef HALO_IDENTITY_H
 #define HALO_IDENTITY_H
 
-/* Which program a process runs: by the file it executes, never by what it says of itself. */
+/* Which programs a process runs: by the files it executes, never by what it says of itself. */
 #include "core.h"
 
 /*
@@ -17,6 +17,9 @@ int halo_identity__copy(const struct halo_program *p);
  */
 int halo_identity__layout(const struct halo_program *p, pid_t pid, struct halo_layout *out,
 			  struct halo_err *err);
+/* The same; of a library that is loaded more than once the copy with its slots at @slots. */
+int halo_identity__layout_at(const struct halo_program *p, pid_t pid, uint64_t slots,
+			     struct halo_layout *out, struct halo_err *err);
 
 /* Open what process @pid executes. -1 and errno. */
 int halo_identity__open_exe(pid_t pid);
@@ -31,6 +34,8 @@ struct halo_program *halo_identity__program(struct halo_daemon *d, int fd);
 bool halo_identity__shares(const struct halo_program *p, pid_t pid,
 			   const struct halo_layout *layout, const struct halo_group *group);
 
+/* All processes, until @fn returns false. */
+void halo_identity__each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx);
 void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *ctx, pid_t pid),
 				 void *ctx);
 /* A process whose executable has the build-id; 0: none. */

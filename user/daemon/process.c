@@ -103,12 +103,23 @@ void halo_process__remove(struct halo_process *proc)
 	free(proc);
 }
 
+/* The kernel side may know the process by another binary. */
+static void forget_in_kernel(const struct halo_process *proc)
+{
+	struct halo_kernel *kernel = proc->program->daemon->kernel;
+	struct halo_proc entry;
+
+	if (!halo_kernel__get_proc(kernel, proc->pid, &entry) &&
+	    entry.exe_id == proc->program->exe_id)
+		halo_kernel__del_proc(kernel, proc->pid);
+}
+
 void halo_process__remove_all(struct halo_program *p)
 {
 	struct halo_process *proc;
 
 	while ((proc = TAILQ_FIRST(&p->processes))) {
-		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		forget_in_kernel(proc);
 		halo_process__remove(proc);
 	}
 }
@@ -127,8 +138,13 @@ int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group 
 	struct halo_kernel *kernel = p->daemon->kernel;
 	uint32_t family = group ? group->id : 0;
 	struct halo_proc entry;
+	bool known = !halo_kernel__get_proc(kernel, pid, &entry);
 
-	if (!halo_kernel__get_proc(kernel, pid, &entry) && entry.exe_id == p->exe_id)
+	/* A library's process keeps the entry of its executable. */
+	if (known && entry.exe_id != p->exe_id && p->prepared->is_library &&
+	    entry.start_ns / HALO_START_STEP == layout->start_ns / HALO_START_STEP)
+		return 0;
+	if (known && entry.exe_id == p->exe_id)
 		return halo_kernel__set_family(kernel, pid, &entry, family);
 	entry = (struct halo_proc){
 		.exe_id = p->exe_id,
@@ -255,8 +271,9 @@ static void attach(void *ctx)
 	ret = inject(proc, &err);
 	if (!ret)
 		return;
-	if (kill(proc->pid, 0) && errno == ESRCH) {
-		halo_kernel__del_proc(proc->program->daemon->kernel, proc->pid);
+	if ((kill(proc->pid, 0) && errno == ESRCH) ||
+	    (ret == -ESTALE && proc->program->prepared->is_library)) {
+		forget_in_kernel(proc);
 		halo_process__remove(proc);
 		return;
 	}
@@ -308,6 +325,48 @@ void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint
 	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
 }
 
+bool halo_process__is_attached(struct halo_process *proc)
+{
+	struct halo_layout layout;
+
+	if (!proc->group)
+		return false;
+	layout.bias = halo_family__bias(proc->group->family);
+	if (halo_identity__shares(proc->program, proc->pid, &layout, proc->group))
+		return true;
+	leave_group(proc);
+	return false;
+}
+
+static void look_at_group(struct halo_program *p, const struct halo_group *group)
+{
+	struct halo_process *proc = TAILQ_FIRST(&p->processes), *next;
+
+	for (; proc; proc = next) {
+		next = TAILQ_NEXT(proc, link);
+		if (proc->group != group || halo_process__is_attached(proc))
+			continue;
+		halo_program__note(p, "process %d has closed it", proc->pid);
+		forget_in_kernel(proc);
+		halo_process__remove(proc);
+	}
+}
+
+void halo_process__let_go(struct halo_program *p)
+{
+	struct halo_group *group = TAILQ_FIRST(&p->groups), *next;
+	uint64_t left;
+
+	for (; group; group = next) {
+		next = TAILQ_NEXT(group, link);
+		left = halo_family__left(group->family);
+		if (left == group->left)
+			continue;
+		group->left = left;
+		look_at_group(p, group);
+	}
+}
+
 /* The same process as before, not one that got its number. */
 static bool is_alive(const struct halo_program *p, const struct halo_process *proc)
 {
@@ -326,7 +385,7 @@ static void remove_dead(struct halo_program *p)
 		next = TAILQ_NEXT(proc, link);
 		if (is_alive(p, proc))
 			continue;
-		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		forget_in_kernel(proc);
 		halo_process__remove(proc);
 	}
 }
@@ -349,7 +408,7 @@ void halo_process__retire(struct halo_program *p)
 
 	for (; proc; proc = next) {
 		next = TAILQ_NEXT(proc, link);
-		halo_kernel__del_proc(p->daemon->kernel, proc->pid);
+		forget_in_kernel(proc);
 		halo_loop__cancel(p->daemon->loop, &proc->timer);
 		if (!proc->group)
 			halo_process__remove(proc);

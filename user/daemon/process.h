@@ -3,7 +3,8 @@
 #define HALO_PROCESS_H
 
 /*
- * The processes of an enrolled binary, and the groups of them that share slots. A process is
+ * The processes of an enrolled binary, and the groups of them that share slots. One process may have
+ * several enrolled binaries, its executable and libraries, and is then known to each. It is
  * attached by its stub's constructor (attach_server.c), or from outside when it runs already or its
  * constructor did not come.
  */
@@ -15,6 +16,13 @@ struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid)
 void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns);
 /* A forked child: in its parent's group, @family, if that was attached when it forked; else 0. */
 void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint64_t start_ns);
+/*
+ * Whether it still has its group's files mapped. One that has closed the library since leaves the
+ * group.
+ */
+bool halo_process__is_attached(struct halo_process *proc);
+/* Forget processes of the library that have closed it. */
+void halo_process__let_go(struct halo_program *p);
 /* Forget the process; its group goes with its last one. */
 void halo_process__remove(struct halo_process *proc);
 void halo_process__remove_all(struct halo_program *p);

@@ -110,14 +110,33 @@ static struct halo_program *by_exe_id(struct halo_daemon *d, uint32_t exe_id)
 	return NULL;
 }
 
-static void on_exit_event(struct halo_program *p, const struct halo_event *event)
+/* Of each binary that it has. */
+static void on_exit_event(struct halo_daemon *d, const struct halo_event *event)
 {
-	struct halo_process *proc = halo_process__find(p, event->tgid);
+	struct halo_process *proc;
+	struct halo_program *p;
 
-	if (!proc)
-		return;
-	judge_death(p, proc, event);
-	halo_process__remove(proc);
+	TAILQ_FOREACH(p, &d->programs, link) {
+		proc = halo_process__find(p, event->tgid);
+		if (!proc)
+			continue;
+		judge_death(p, proc, event);
+		halo_process__remove(proc);
+	}
+}
+
+/* Which slots of its other binaries the child shares is for its mappings to tell. */
+static void on_fork_event(struct halo_daemon *d, const struct halo_event *event)
+{
+	struct halo_program *p;
+
+	TAILQ_FOREACH(p, &d->programs, link) {
+		if (p->exe_id == event->exe_id)
+			halo_process__fork(p, event->tgid, event->family, event->start_ns);
+		else if (p->prepared->is_library && (halo_process__find(p, event->parent) ||
+						     halo_identity__is_process_of(p, event->tgid)))
+			halo_process__fork(p, event->tgid, 0, event->start_ns);
+	}
 }
 
 static void remember(struct halo_daemon *d, int fd, pid_t pid)
@@ -172,15 +191,13 @@ void halo_program__on_event(struct halo_daemon *d, const struct halo_event *even
 
 	if (event->kind == HALO_EVENT_LOOK)
 		on_look(d, event);
-	if (!p)
-		return;
-	if (event->kind == HALO_EVENT_EXEC)
+	else if (event->kind == HALO_EVENT_EXEC && p)
 		halo_process__exec(p, event->tgid, event->start_ns);
 	else if (event->kind == HALO_EVENT_FORK)
-		halo_process__fork(p, event->tgid, event->family, event->start_ns);
+		on_fork_event(d, event);
 	else if (event->kind == HALO_EVENT_EXIT)
-		on_exit_event(p, event);
-	else if (event->kind == HALO_EVENT_MAPS)
+		on_exit_event(d, event);
+	else if (event->kind == HALO_EVENT_MAPS && p)
 		halo_mappings__read(p, event);
 }
 

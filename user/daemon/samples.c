@@ -30,19 +30,35 @@ static void add_leaf(struct halo_program *p, uint64_t frame, uint64_t count)
 		halo_profile__add_outside(p->profile, count);
 }
 
+static struct halo_program *by_exe_id(struct halo_daemon *d, uint32_t exe_id)
+{
+	struct halo_program *p;
+
+	TAILQ_FOREACH(p, &d->programs, link)
+		if (p->exe_id == exe_id)
+			return p;
+	return NULL;
+}
+
+static void add(struct halo_program *p, uint64_t frame, uint64_t count)
+{
+	add_leaf(p, HALO_FRAME_EXE(frame) == p->exe_id ? frame : 0, count);
+	p->samples += count;
+	p->fresh += count;
+}
+
+/* A sample counts for the program that runs, and for the enrolled library that it is in. */
 static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count)
 {
 	struct halo_daemon *d = ctx;
-	struct halo_program *p;
+	uint64_t frame = key->nr ? key->frame[0] : 0;
+	struct halo_program *p = by_exe_id(d, key->exe_id);
+	struct halo_program *library = frame ? by_exe_id(d, HALO_FRAME_EXE(frame)) : NULL;
 
-	TAILQ_FOREACH(p, &d->programs, link) {
-		if (p->exe_id != key->exe_id)
-			continue;
-		add_leaf(p, key->nr ? key->frame[0] : 0, count);
-		p->samples += count;
-		p->fresh += count;
-		return;
-	}
+	if (p)
+		add(p, frame, count);
+	if (library && library != p)
+		add(library, frame, count);
 }
 
 void halo_samples__drain(struct halo_daemon *d)

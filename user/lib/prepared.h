@@ -67,6 +67,7 @@ struct halo_symbol {
 	bool undefined;	  /* of another module: see got */
 	uint64_t got;	  /* address of its GOT word, 0: none */
 	bool got_is_lazy; /* callable, but holds the symbol's address only after the first call */
+	bool preemptible; /* a library's own, yet another module's may take its place in the process */
 };
 
 /* A section and where its bytes are in the file; data is NULL where it has none. */
@@ -106,6 +107,7 @@ struct halo_prepared {
 	struct halo_symbol *symbols; /* sorted by name */
 	size_t n_symbols;
 	bool bind_now; /* the dynamic linker fills in all GOT words at start */
+	bool symbolic; /* a library that uses its own symbols whatever other modules have */
 	struct halo_section *sections;
 	size_t n_sections;
 	uint32_t *funcs_by_name; /* indices, sorted by (name, unit) */
@@ -143,6 +145,8 @@ bool halo_prepared__vaddr_to_off(const struct halo_prepared *p, uint64_t vaddr, 
 /* Where images go, as a link-time address (may be negative as int64_t). */
 static inline int64_t halo_prepared__arena(const struct halo_prepared *p)
 {
+	if (p->is_library)
+		return HALO_ARENA_LIBRARY;
 	return p->pic ? HALO_ARENA_PIC : HALO_ARENA_FIXED;
 }
 

@@ -53,14 +53,18 @@ static int read_dynamic(struct halo_prepared *p, const GElf_Phdr *ph, struct dyn
 		case DT_NEEDED:
 			dyn->needed = true;
 			break;
+		case DT_SYMBOLIC:
+			p->symbolic = true;
+			break;
 		case DT_BIND_NOW:
 			p->bind_now = true;
 			break;
 		case DT_FLAGS:
-			p->bind_now |= d.d_un.d_val & DF_BIND_NOW;
+			p->bind_now |= !!(d.d_un.d_val & DF_BIND_NOW);
+			p->symbolic |= !!(d.d_un.d_val & DF_SYMBOLIC);
 			break;
 		case DT_FLAGS_1:
-			p->bind_now |= d.d_un.d_val & DF_1_NOW;
+			p->bind_now |= !!(d.d_un.d_val & DF_1_NOW);
 			dyn->pie |= !!(d.d_un.d_val & DF_1_PIE);
 			break;
 		}

@@ -72,6 +72,13 @@ static bool is_wanted(const struct halo_prepared *p, const Elf64_Sym *sym, bool 
 	return halo_prepared__in_memory(p, sym->st_value, 0, 0);
 }
 
+static bool is_preemptible(const struct halo_prepared *p, const Elf64_Sym *sym)
+{
+	return p->is_library && !p->symbolic && sym->st_shndx != SHN_UNDEF &&
+	       ELF64_ST_BIND(sym->st_info) != STB_LOCAL &&
+	       ELF64_ST_VISIBILITY(sym->st_other) == STV_DEFAULT;
+}
+
 static int add_symbols(struct halo_prepared *p, const struct halo_section *s, const struct got *got,
 		       bool has_dynsym, struct halo_err *err)
 {
@@ -102,6 +109,7 @@ static int add_symbols(struct halo_prepared *p, const struct halo_section *s, co
 		if (got) {
 			out->got = got[i].word ? got[i].word : got[i].lazy_word;
 			out->got_is_lazy = !got[i].word && got[i].lazy_word;
+			out->preemptible = is_preemptible(p, &sym);
 		}
 		p->n_symbols++;
 	}
@@ -133,7 +141,10 @@ static void merge(struct halo_prepared *p)
 
 		if (!last || halo_symbol__compare(last, s)) {
 			p->symbols[n++] = *s;
-		} else if (s->got && (!last->got || (last->got_is_lazy && !s->got_is_lazy))) {
+			continue;
+		}
+		last->preemptible |= s->preemptible;
+		if (s->got && (!last->got || (last->got_is_lazy && !s->got_is_lazy))) {
 			last->got = s->got;
 			last->got_is_lazy = s->got_is_lazy;
 		}

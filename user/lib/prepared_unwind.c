@@ -65,6 +65,8 @@ void halo_prepared__check_unwind(struct halo_prepared *p)
 {
 	if (!p->has_stub)
 		p->no_unwind = "it has no stub";
+	else if (p->is_library)
+		p->no_unwind = "it is a shared library";
 	else if (p->is_static)
 		p->no_unwind = "it is linked statically";
 	else if (!p->stub.find_object)

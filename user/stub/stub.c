@@ -292,7 +292,8 @@ static bool map_all(const struct halo_offer *offer, const int fd[HALO_MAP_COUNT]
 
 static bool converse(long socket)
 {
-	const struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION};
+	const struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION,
+					 (uint64_t)__halo_slots_begin};
 	struct halo_done done = {.magic = HALO_ATTACH_MAGIC};
 	struct halo_offer offer;
 	int fd[HALO_MAP_COUNT];

@@ -26,6 +26,7 @@
 struct halo_hello {
 	uint64_t magic;
 	uint64_t version; /* HALO_FORMAT_VERSION */
+	uint64_t slots;	  /* where its slots are: which of the process's modules speaks */
 };
 
 enum halo_mapping_index {

@@ -146,11 +146,13 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
  * Where a process's arena lies: at a fixed distance from the load bias (load address - link
  * address), so that one image fits all processes of a binary. Position-independent executables have
  * it 1 GiB below, clear of brk; fixed ones have nothing below. Their brk begins anywhere in the GiB
- * above the program, so it lies as high as code and data of theirs can be reached from.
+ * above the program, so it lies as high as code and data of theirs can be reached from. Libraries are
+ * mapped downwards, with what is mapped later below them, so theirs lies above.
  */
-#define HALO_ARENA_PIC	 (-(1LL << 30))
-#define HALO_ARENA_FIXED 0x78000000LL
-#define HALO_ARENA_SIZE	 (64ULL << 20)
+#define HALO_ARENA_PIC	   (-(1LL << 30))
+#define HALO_ARENA_FIXED   0x78000000LL
+#define HALO_ARENA_LIBRARY (7LL << 28)
+#define HALO_ARENA_SIZE	   (64ULL << 20)
 
 /*
  * The arena's first page is the daemon's. Behind it is the unwind index, which only grows: entries by
@@ -177,7 +179,10 @@ _Static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
 #define HALO_ARM_STRIDE	   64ULL	  /* bytes per CPU: one cache line */
 #define HALO_ARM_CPUS	   256ULL	  /* CPU numbers are taken modulo this */
 #define HALO_ARM_SIZE	   (HALO_ARM_STRIDE * HALO_ARM_CPUS)
-#define HALO_ARMS	   (HALO_COUNTERS_SIZE / HALO_ARM_SIZE)
+#define HALO_ARMS	   (HALO_COUNTERS_SIZE / HALO_ARM_SIZE - 1)
+
+/* In the last part: how often a process has let go of its mappings, since it closed the library. */
+#define HALO_COUNTERS_LEFT (HALO_ARMS * HALO_ARM_SIZE)
 
 /* Images are linked this much higher than they run, since linkers take no negative addresses. */
 #define HALO_LINK_BIAS (1LL << 32)
