@@ -110,6 +110,44 @@ static int verify(LLVMModuleRef module, struct halo_err *err)
 	return ret;
 }
 
+static const char *pipeline(const struct request *req)
+{
+	return req->config.opt >= 3 ? "default<O3>" : "default<O2>";
+}
+
+/* -ENOTSUP: what the optimizer would make of some a * b + c is not what the shipped code has. */
+static int check_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
+			  const struct request *req, enum compile_caution caution,
+			  struct halo_err *err)
+{
+	LLVMModuleRef copy = LLVMCloneModule(module);
+	int ret;
+
+	fp__hide_fmuladd(copy);
+	ret = run_passes(copy, machine, pipeline(req), caution, err);
+	if (!ret && fp__has_foldable(copy))
+		ret = halo_err__set(err, -ENOTSUP,
+				    "a * b + c of constants may have been rounded otherwise in the "
+				    "shipped code");
+	LLVMDisposeModule(copy);
+	return ret;
+}
+
+/* Each a * b + c is to be rounded as it was in the shipped code. */
+static int keep_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
+			 const struct request *req, enum compile_caution caution,
+			 struct halo_err *err)
+{
+	int ret;
+
+	fp__keep_shipped_fma(module);
+	fp__split_unoptimized(module);
+	if (!fp__has_fmuladd(module))
+		return 0;
+	ret = run_passes(module, machine, "function(sroa,early-cse,instcombine)", caution, err);
+	return ret ? ret : check_rounding(module, machine, req, caution, err);
+}
+
 static int optimize(const struct units *units, struct bound *bound, const struct request *req,
 		    LLVMTargetMachineRef machine, enum compile_caution caution,
 		    struct halo_err *err)
@@ -123,12 +161,11 @@ static int optimize(const struct units *units, struct bound *bound, const struct
 	fp__widen_conversions(bound->module);
 	shifts__mask(bound->module);
 	if (req->fp == FP_EXACT)
-		fp__keep_shipped_fma(bound->module);
-	ret = attrs__apply(units->p, bound->module, &req->config, err);
+		ret = keep_rounding(bound->module, machine, req, caution, err);
 	if (!ret)
-		ret = run_passes(bound->module, machine,
-				 req->config.opt >= 3 ? "default<O3>" : "default<O2>", caution,
-				 err);
+		ret = attrs__apply(units->p, bound->module, &req->config, err);
+	if (!ret)
+		ret = run_passes(bound->module, machine, pipeline(req), caution, err);
 	if (!ret && req->fp == FP_EXACT)
 		fp__split_fmuladd(bound->module);
 	if (!ret)
@@ -155,6 +192,8 @@ int compile__module(const struct units *units, struct bound *bound, const struct
 	optimized = compile__now();
 	if (!ret)
 		ret = emit(bound->module, machine, object, err);
+	if (!ret && units->errors)
+		ret = halo_err__set(err, -ENOTSUP, "LLVM can't make an object of its assembly");
 	times->optimize += optimized - start;
 	times->emit += compile__now() - optimized;
 	LLVMDisposeTargetMachine(machine);

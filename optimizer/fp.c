@@ -2,6 +2,8 @@
 #include "fp.h"
 #include "ir.h"
 
+#define DEPTH_MAX 8
+
 static void replace(LLVMValueRef inst, LLVMValueRef by)
 {
 	LLVMReplaceAllUsesWith(inst, by);
@@ -102,6 +104,41 @@ static bool is_fmuladd(LLVMValueRef inst)
 	return ir__is_intrinsic(inst, "llvm.fmuladd.");
 }
 
+static bool is_hidden(LLVMValueRef inst)
+{
+	return ir__is_intrinsic(inst, "llvm.experimental.constrained.fmuladd.");
+}
+
+static int count_inputs(LLVMValueRef inst)
+{
+	if (!LLVMIsACallInst(inst))
+		return LLVMGetNumOperands(inst);
+	return is_hidden(inst) ? 3 : (int)LLVMGetNumArgOperands(inst);
+}
+
+/* Would be folded to a constant, were it not for hidden ones. */
+static bool is_foldable(LLVMValueRef value, unsigned int depth)
+{
+	int i, n;
+
+	if (LLVMIsConstant(value))
+		return true;
+	if (depth == DEPTH_MAX || !LLVMIsAInstruction(value) || LLVMIsAPHINode(value) ||
+	    LLVMIsAAllocaInst(value) || LLVMIsALoadInst(value) ||
+	    (LLVMIsACallInst(value) && !ir__is_intrinsic(value, "llvm.")))
+		return false;
+	n = count_inputs(value);
+	for (i = 0; i < n; i++)
+		if (!is_foldable(LLVMGetOperand(value, i), depth + 1))
+			return false;
+	return true;
+}
+
+static LLVMValueRef text_value(LLVMContextRef ctx, const char *text)
+{
+	return LLVMMetadataAsValue(ctx, LLVMMDStringInContext2(ctx, text, strlen(text)));
+}
+
 static bool is_conversion(LLVMValueRef inst)
 {
 	LLVMOpcode opcode = LLVMGetInstructionOpcode(inst);
@@ -119,6 +156,81 @@ void fp__keep_shipped_fma(LLVMModuleRef module)
 		features = ir__string_attr(fn, "target-features");
 		if (ir__has_feature(features, "fma") || ir__has_feature(features, "fma4"))
 			rewrite(fn, builder, is_fmuladd, fuse);
+	}
+	LLVMDisposeBuilder(builder);
+}
+
+/* The same operation, of which no pass knows anything. */
+static void hide(LLVMBuilderRef builder, LLVMValueRef inst)
+{
+	static const char hidden[] = "llvm.experimental.constrained.fmuladd";
+	LLVMModuleRef module = LLVMGetGlobalParent(ir__callee(inst));
+	LLVMContextRef ctx = LLVMGetModuleContext(module);
+	unsigned int kind = LLVMGetEnumAttributeKindForName("nobuiltin", strlen("nobuiltin"));
+	LLVMTypeRef type = LLVMTypeOf(inst);
+	LLVMValueRef fn, call, args[5];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		args[i] = LLVMGetOperand(inst, i);
+	args[3] = text_value(ctx, "round.tonearest");
+	args[4] = text_value(ctx, "fpexcept.ignore");
+	fn = LLVMGetIntrinsicDeclaration(module, LLVMLookupIntrinsicID(hidden, strlen(hidden)),
+					 &type, 1);
+	LLVMPositionBuilderBefore(builder, inst);
+	call = LLVMBuildCall2(builder, LLVMGlobalGetValueType(fn), fn, args, 5, "");
+	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+				 LLVMCreateEnumAttribute(ctx, kind, 0));
+	replace(inst, call);
+}
+
+void fp__hide_fmuladd(LLVMModuleRef module)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+
+	ir__for_each_function(fn, module) rewrite(fn, builder, is_fmuladd, hide);
+	LLVMDisposeBuilder(builder);
+}
+
+static bool has(LLVMModuleRef module, bool (*what)(LLVMValueRef))
+{
+	ir__for_each_function(fn, module)
+	{
+		ir__for_each_block(block, fn)
+		{
+			ir__for_each_inst(inst, block)
+			{
+				if (what(inst))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool is_foldable_hidden(LLVMValueRef inst)
+{
+	return is_hidden(inst) && is_foldable(inst, 0);
+}
+
+bool fp__has_fmuladd(LLVMModuleRef module)
+{
+	return has(module, is_fmuladd);
+}
+
+bool fp__has_foldable(LLVMModuleRef module)
+{
+	return has(module, is_foldable_hidden);
+}
+
+void fp__split_unoptimized(LLVMModuleRef module)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+
+	ir__for_each_function(fn, module)
+	{
+		if (ir__has_attr(fn, "optnone"))
+			rewrite(fn, builder, is_fmuladd, split);
 	}
 	LLVMDisposeBuilder(builder);
 }

@@ -19,6 +19,7 @@ struct units {
 	LLVMContextRef ctx;
 	struct unit_state *state; /* p->n_units */
 	struct words words;	  /* of the program's exception tables */
+	unsigned int errors;	  /* that LLVM found in what it was given, in assembly for one */
 };
 
 int units__init(struct units *units, const struct halo_prepared *p, struct halo_err *err);
