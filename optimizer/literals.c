@@ -45,9 +45,10 @@ static const char *text_of(LLVMValueRef var, size_t *len)
 
 bool literals__is(LLVMValueRef global)
 {
-	return LLVMIsAGlobalVariable(global) && LLVMIsGlobalConstant(global) &&
-	       LLVMGetInitializer(global) && resolve__is_local(global) &&
-	       LLVMGetUnnamedAddress(global) == LLVMGlobalUnnamedAddr;
+	LLVMValueRef init = LLVMIsAGlobalVariable(global) ? LLVMGetInitializer(global) : NULL;
+
+	return init && LLVMIsGlobalConstant(global) && resolve__is_local(global) &&
+	       LLVMGetUnnamedAddress(global) == LLVMGlobalUnnamedAddr && !ir__holds_address(init);
 }
 
 bool literals__is_empty(LLVMValueRef literal)

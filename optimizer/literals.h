@@ -5,7 +5,7 @@
 /* String literals, which have no row in the program's tables, since linkers merge them. */
 #include "resolve.h"
 
-/* A constant whose address its source can't name. */
+/* A constant whose address its source can't name; nor is it a table of pointers, such as a vtable. */
 bool literals__is(LLVMValueRef global);
 bool literals__is_empty(LLVMValueRef literal);
 

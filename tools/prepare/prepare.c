@@ -7,6 +7,8 @@
 
 #include "unit.h"
 
+#define TYPE_DEPTH_MAX 8
+
 /* The unit between its steps: a compiler process runs one pipeline at a time. */
 static struct halo_unit_state *current;
 
@@ -116,6 +118,37 @@ static void finish_funcs(struct halo_unit_state *u, struct halo_rows *rows)
 	free(slots);
 }
 
+static bool holds_pointers(LLVMTypeRef type, int depth)
+{
+	unsigned i, n;
+
+	switch (LLVMGetTypeKind(type)) {
+	case LLVMPointerTypeKind:
+		return true;
+	case LLVMArrayTypeKind:
+		return depth && holds_pointers(LLVMGetElementType(type), depth - 1);
+	case LLVMStructTypeKind:
+		n = LLVMCountStructElementTypes(type);
+		for (i = 0; i < n && depth; i++)
+			if (holds_pointers(LLVMStructGetTypeAtIndex(type, i), depth - 1))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A local constant whose address nobody looks at needs no row, for a variant may have a copy: unless it
+ * holds pointers, such as the vtable of a local class.
+ */
+static bool is_copyable(LLVMValueRef var)
+{
+	return halo_value__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr &&
+	       (LLVMGetLinkage(var) == LLVMPrivateLinkage ||
+		!holds_pointers(LLVMGlobalGetValueType(var), TYPE_DEPTH_MAX));
+}
+
 static const struct halo_origin_var *row_origin(const struct halo_unit_state *u, LLVMValueRef var)
 {
 	const char *name = halo_value__name(var);
@@ -124,7 +157,7 @@ static const struct halo_origin_var *row_origin(const struct halo_unit_state *u,
 	if (!halo_value__is_definition(var) || !strncmp(name, "llvm.", 5) ||
 	    !halo_rows__can_name(name))
 		return NULL;
-	if (halo_value__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr)
+	if (is_copyable(var))
 		return NULL;
 	origin = halo_unit__var(u, name);
 	if (!origin || origin->size != LLVMABISizeOfType(LLVMGetModuleDataLayout(u->ref),
