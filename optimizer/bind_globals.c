@@ -65,6 +65,10 @@ static int drop_aliases(struct binder *b)
 
 	nothing = alias ? add_nothing(b->module) : NULL;
 	for (; alias; alias = LLVMGetNextGlobalAlias(alias)) {
+		if (!LLVMGetFirstUse(alias)) {
+			void_alias(alias, nothing);
+			continue;
+		}
 		place = resolve__value(b->p, b->unit, alias);
 		free(name);
 		name = strdup(resolve__name(alias));

@@ -43,6 +43,19 @@ bool ir__holds_address(LLVMValueRef constant)
 	return ir__visit_globals(constant, found, NULL) != 0;
 }
 
+bool ir__is_kept_only(LLVMValueRef constant)
+{
+	LLVMUseRef use;
+	size_t len;
+
+	if (LLVMIsAGlobalVariable(constant))
+		return strncmp(LLVMGetValueName2(constant, &len), "llvm.", 5) == 0;
+	for (use = LLVMGetFirstUse(constant); use; use = LLVMGetNextUse(use))
+		if (!LLVMIsAConstant(LLVMGetUser(use)) || !ir__is_kept_only(LLVMGetUser(use)))
+			return false;
+	return true;
+}
+
 LLVMValueRef ir__callee(LLVMValueRef inst)
 {
 	LLVMValueRef callee;

@@ -27,6 +27,9 @@ int ir__visit_globals(LLVMValueRef value, int (*visit)(LLVMValueRef global, void
 /* Whether a constant's bytes depend on where something lies. */
 bool ir__holds_address(LLVMValueRef constant);
 
+/* Whether nothing but llvm.used and its like refers to the constant. */
+bool ir__is_kept_only(LLVMValueRef constant);
+
 /* The function that @inst calls, NULL for no call or an indirect one. */
 LLVMValueRef ir__callee(LLVMValueRef inst);
 
@@ -36,6 +39,9 @@ bool ir__has_attr(LLVMValueRef fn, const char *name);
 const char *ir__string_attr(LLVMValueRef fn, const char *name);
 void ir__set_string_attr(LLVMValueRef fn, const char *name, const char *value);
 void ir__remove_attr(LLVMValueRef fn, const char *name);
+
+/* A function type with a vector that CPUs with other features pass otherwise. */
+bool ir__has_wide_vector(LLVMTypeRef type);
 
 /* A call of an intrinsic whose name begins with @prefix. */
 bool ir__is_intrinsic(LLVMValueRef inst, const char *prefix);

@@ -7,17 +7,21 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "../user/lib/util.h"
+#include "aliases.h"
+#include "initializers.h"
+#include "labels.h"
 #include "units.h"
 
 /* The only layout that variants are made for; 19 is its writer. */
 #define DATA_LAYOUT \
 	"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
-/* LLVM ends the process on an error unless somebody takes it. */
-static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *ctx)
+/* LLVM ends the process on an error unless somebody takes it, and goes on without what was wrong. */
+static void count_errors(LLVMDiagnosticInfoRef info, void *ctx)
 {
-	(void)info;
-	(void)ctx;
+	struct units *units = ctx;
+
+	units->errors += LLVMGetDiagInfoSeverity(info) == LLVMDSError;
 }
 
 int units__init(struct units *units, const struct halo_prepared *p, struct halo_err *err)
@@ -28,7 +32,7 @@ int units__init(struct units *units, const struct halo_prepared *p, struct halo_
 	if (!units->state)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	units->ctx = LLVMContextCreate();
-	LLVMContextSetDiagnosticHandler(units->ctx, ignore_diagnostic, NULL);
+	LLVMContextSetDiagnosticHandler(units->ctx, count_errors, units);
 	return words__read(p, &units->words, err);
 }
 
@@ -130,6 +134,9 @@ LLVMModuleRef units__module(struct units *units, uint32_t unit)
 		return NULL;
 	}
 	LLVMStripModuleDebugInfo(state->module);
+	aliases__merge(units->p, unit, state->module);
+	labels__lower(state->module);
+	initializers__expand(state->module);
 	if (has_throwing_function(state->module))
 		infer_nounwind(state->module);
 	return state->module;
