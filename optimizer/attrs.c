@@ -80,12 +80,32 @@ static bool converts_to_unsigned(LLVMModuleRef module)
 	return false;
 }
 
+/* Its features decide how such a vector is passed, so it keeps those that it was shipped with. */
+static bool passes_wide_vectors(LLVMValueRef fn)
+{
+	if (ir__has_wide_vector(LLVMGlobalGetValueType(fn)))
+		return true;
+	ir__for_each_block(block, fn)
+	{
+		ir__for_each_inst(inst, block)
+		{
+			if ((LLVMIsACallInst(inst) || LLVMIsAInvokeInst(inst)) &&
+			    !ir__is_intrinsic(inst, "llvm.") &&
+			    ir__has_wide_vector(LLVMGetCalledFunctionType(inst)))
+				return true;
+		}
+	}
+	return false;
+}
+
 static int set_cpu(LLVMValueRef fn, const char *cpu, const char *features, bool no_avx512,
 		   const struct request_config *config)
 {
 	const char *own = ir__string_attr(fn, "target-features") ?: "";
 	char *merged;
 
+	if (passes_wide_vectors(fn))
+		return 0;
 	if (config->tune_host)
 		ir__set_string_attr(fn, "tune-cpu", cpu);
 	if (!config->cpu_host || is_integer_only(fn, own))

@@ -6,79 +6,26 @@
 #include "ir.h"
 #include "resolve.h"
 
-#define VECTOR_MAX_BITS 128 /* wider ones are passed differently by different CPUs */
-#define TYPE_DEPTH_MAX	8
-
 static const char handles_exceptions[] = "handles exceptions";
 static const char lets_exceptions_pass[] = "an exception may pass through it";
 
-static unsigned int scalar_bits(LLVMTypeRef type)
+/* A weak definition that won the link is the only one that an executable ever has. */
+static bool has_won(const struct units *units, uint32_t unit, LLVMValueRef fn)
 {
-	switch (LLVMGetTypeKind(type)) {
-	case LLVMIntegerTypeKind:
-		return LLVMGetIntTypeWidth(type);
-	case LLVMHalfTypeKind:
-	case LLVMBFloatTypeKind:
-		return 16;
-	case LLVMFloatTypeKind:
-		return 32;
-	case LLVMX86_FP80TypeKind:
-	case LLVMFP128TypeKind:
-		return 128;
-	default:
-		return 64;
-	}
+	const struct halo_func *row = resolve__func(units->p, unit, fn);
+	struct place place = resolve__external(units->p, resolve__name(fn));
+
+	return row && row->unit == unit && !units->p->is_library && place.where == WHERE_PROGRAM &&
+	       place.addr == row->addr;
 }
 
-static bool has_wide_vector(LLVMTypeRef type, int depth)
-{
-	unsigned int i, n;
-
-	if (depth == TYPE_DEPTH_MAX)
-		return true;
-	switch (LLVMGetTypeKind(type)) {
-	case LLVMVectorTypeKind:
-		return LLVMGetVectorSize(type) * scalar_bits(LLVMGetElementType(type)) >
-		       VECTOR_MAX_BITS;
-	case LLVMScalableVectorTypeKind:
-	case LLVMX86_AMXTypeKind:
-		return true;
-	case LLVMArrayTypeKind:
-		return has_wide_vector(LLVMGetElementType(type), depth + 1);
-	case LLVMStructTypeKind:
-		n = LLVMCountStructElementTypes(type);
-		for (i = 0; i < n; i++)
-			if (has_wide_vector(LLVMStructGetTypeAtIndex(type, i), depth + 1))
-				return true;
-		return false;
-	default:
-		return false;
-	}
-}
-
-static bool signature_has_wide_vector(LLVMTypeRef type)
-{
-	unsigned int i, n = LLVMCountParamTypes(type);
-	LLVMTypeRef *params;
-	bool wide;
-
-	wide = has_wide_vector(LLVMGetReturnType(type), 0);
-	params = calloc(n + 1, sizeof(LLVMTypeRef));
-	if (!params)
-		return true;
-	LLVMGetParamTypes(type, params);
-	for (i = 0; i < n && !wide; i++)
-		wide = has_wide_vector(params[i], 0);
-	free(params);
-	return wide;
-}
-
-static const char *check_linkage(LLVMValueRef fn)
+static const char *check_linkage(const struct units *units, uint32_t unit, LLVMValueRef fn)
 {
 	switch (LLVMGetLinkage(fn)) {
 	case LLVMWeakAnyLinkage:
 	case LLVMLinkOnceAnyLinkage:
-		return "weak: another definition may stand in for it";
+		return has_won(units, unit, fn) ? NULL
+						: "weak: another definition may stand in for it";
 	default:
 		return NULL;
 	}
@@ -114,8 +61,6 @@ static const char *check_attributes(LLVMValueRef fn)
 		return "naked";
 	if (LLVMHasPrefixData(fn) || LLVMHasPrologueData(fn))
 		return "has data before its code";
-	if (signature_has_wide_vector(LLVMGlobalGetValueType(fn)))
-		return "its signature has vectors over 128 bits";
 	return NULL;
 }
 
@@ -128,33 +73,8 @@ static bool call_is_nounwind(LLVMValueRef call)
 	       (callee && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind));
 }
 
-/* Only what touches registers and memory operands: no names, labels or sections of its own. */
-static const char *check_assembly(LLVMValueRef call)
-{
-	unsigned int i, n = LLVMGetNumArgOperands(call);
-
-	for (i = 0; i < n; i++) {
-		LLVMValueRef arg = LLVMGetOperand(call, i);
-
-		if (LLVMIsAFunction(arg) || LLVMIsABlockAddress(arg))
-			return "its assembly names a function or label";
-	}
-	return NULL;
-}
-
-static bool assembly_is_plain(LLVMValueRef assembly)
-{
-	size_t len, i;
-	const char *text = LLVMGetInlineAsmAsmString(assembly, &len);
-
-	for (i = 0; i < len; i++)
-		if (text[i] == '.' || text[i] == ':' || text[i] == '"')
-			return false;
-	return !memmem(text, len, "call", 4) && !memmem(text, len, "rip", 3) &&
-	       !memmem(text, len, "jmp", 3);
-}
-
-static const char *check_call(LLVMValueRef call, bool may_unwind)
+static const char *check_call(const struct units *units, uint32_t unit, LLVMValueRef call,
+			      bool may_unwind)
 {
 	static const char *const odd[] = {
 		"llvm.instrprof.",	    "llvm.coro.",	  "llvm.eh.sjlj.",
@@ -165,26 +85,21 @@ static const char *check_call(LLVMValueRef call, bool may_unwind)
 	size_t i;
 
 	if (LLVMIsAInlineAsm(called))
-		return assembly_is_plain(called) ? check_assembly(call)
-						 : "its assembly has names or labels";
-	if (LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail)
-		return "has a call that must be a tail call";
+		return inspect__assembly(units->p, unit, call);
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		if (ir__is_intrinsic(call, odd[i]))
 			return "uses a compiler feature that depends on where its code lies";
-	if (!ir__is_intrinsic(call, "llvm.") &&
-	    signature_has_wide_vector(LLVMGetCalledFunctionType(call)))
-		return "calls a function with vectors over 128 bits";
 	if (!may_unwind && !call_is_nounwind(call))
 		return lets_exceptions_pass;
 	return NULL;
 }
 
-static const char *check_inst(LLVMValueRef inst, bool may_unwind, bool unwinds)
+static const char *check_inst(const struct units *units, uint32_t unit, LLVMValueRef inst,
+			      bool may_unwind, bool unwinds)
 {
 	switch (LLVMGetInstructionOpcode(inst)) {
 	case LLVMInvoke:
-		return unwinds ? check_call(inst, true) : handles_exceptions;
+		return unwinds ? check_call(units, unit, inst, true) : handles_exceptions;
 	case LLVMLandingPad:
 	case LLVMResume:
 		return unwinds ? NULL : handles_exceptions;
@@ -193,18 +108,19 @@ static const char *check_inst(LLVMValueRef inst, bool may_unwind, bool unwinds)
 	case LLVMCleanupPad:
 		return "handles exceptions of a foreign kind";
 	case LLVMIndirectBr:
-		return "jumps to computed labels";
+		return "jumps to labels that are kept in places which others may read";
 	case LLVMCallBr:
-		return "jumps out of assembly";
 	case LLVMCall:
-		return check_call(inst, may_unwind);
+		return check_call(units, unit, inst, may_unwind);
 	default:
 		return NULL;
 	}
 }
 
-static const char *check_body(LLVMValueRef fn, bool unwinds, uint32_t *instructions)
+static const char *check_body(const struct units *units, uint32_t unit, LLVMValueRef fn,
+			      uint32_t *instructions)
 {
+	bool unwinds = !units->p->no_unwind;
 	bool may_unwind = unwinds || ir__has_attr(fn, "nounwind");
 	const char *why;
 
@@ -213,7 +129,7 @@ static const char *check_body(LLVMValueRef fn, bool unwinds, uint32_t *instructi
 		ir__for_each_inst(inst, block)
 		{
 			(*instructions)++;
-			why = check_inst(inst, may_unwind, unwinds);
+			why = check_inst(units, unit, inst, may_unwind, unwinds);
 			if (why)
 				return why;
 		}
@@ -249,13 +165,13 @@ void inspect__function(const struct units *units, uint32_t unit, LLVMValueRef fn
 	const char *why;
 
 	memset(out, 0, sizeof(*out));
-	why = check_linkage(fn);
+	why = check_linkage(units, unit, fn);
 	if (!why)
 		why = check_attributes(fn);
 	if (!why)
 		why = check_personality(fn);
 	if (!why)
-		why = check_body(fn, !units->p->no_unwind, &out->instructions);
+		why = check_body(units, unit, fn, &out->instructions);
 	if (!why)
 		why = inspect__fp(fn, fp, &out->floating);
 	if (!why)

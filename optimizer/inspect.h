@@ -27,6 +27,9 @@ void inspect__function(const struct units *units, uint32_t unit, LLVMValueRef fn
 /* inspect_fp.c: NULL, or why results would depend on how the function is optimized. */
 const char *inspect__fp(LLVMValueRef fn, enum request_fp fp, bool *floating);
 
+/* inspect_assembly.c: NULL, or why inline assembly can't be had a second time. */
+const char *inspect__assembly(const struct halo_prepared *p, uint32_t unit, LLVMValueRef call);
+
 /* inspect_refs.c: NULL, or why something that the function refers to can't be bound. */
 const char *inspect__references(const struct units *units, uint32_t unit, LLVMValueRef fn,
 				char *buf, size_t size);

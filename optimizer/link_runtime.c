@@ -35,12 +35,10 @@ static const struct runtime *find_runtime(const char *name)
 	return NULL;
 }
 
-bool link__has_runtime(const char *name)
-{
-	return find_runtime(name) != NULL;
-}
-
-/* 128-bit arithmetic and the like, from the compiler's own library. */
+/*
+ * 128-bit arithmetic and the like, from the compiler's own library. Not the division of complex numbers,
+ * which GCC's library rounds otherwise.
+ */
 static bool is_builtin(const char *name)
 {
 	static const char *const names[] = {
@@ -52,8 +50,8 @@ static bool is_builtin(const char *name)
 		"__fixunsxfti", "__powisf2",	 "__powidf2",	  "__powixf2",	   "__popcountdi2",
 		"__addtf3",	"__subtf3",	 "__multf3",	  "__divtf3",	   "__letf2",
 		"__getf2",	"__unordtf2",	 "__fixtfdi",	  "__floatditf",   "__extenddftf2",
-		"__trunctfdf2", "__extendhfsf2", "__truncsfhf2",  "__truncdfhf2",  "__divdc3",
-		"__muldc3",	"__divsc3",	 "__mulsc3",	  "__divxc3",	   "__mulxc3",
+		"__trunctfdf2", "__extendhfsf2", "__truncsfhf2",  "__truncdfhf2",  "__muldc3",
+		"__mulsc3",	"__mulxc3",
 	};
 	size_t i;
 
@@ -61,6 +59,11 @@ static bool is_builtin(const char *name)
 		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;
+}
+
+bool link__has_runtime(const char *name)
+{
+	return find_runtime(name) || is_builtin(name);
 }
 
 struct place link__place(const struct link_job *job, const char *name)

@@ -5,8 +5,18 @@
 #include "ir.h"
 #include "resolve.h"
 
-/* Hidden, and so local after the link, where the unwinder is linked statically. */
-#define HIDDEN_RESUME "_Unwind_Resume"
+/* Of the compiler's library, linked statically: hidden, and so local after the link. */
+static bool is_hidden_runtime(const char *name)
+{
+	static const char *const names[] = {"_Unwind_Resume", "__cpu_model", "__cpu_features2",
+					    "__cpu_indicator_init"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
 
 const char *resolve__name(LLVMValueRef value)
 {
@@ -45,7 +55,7 @@ struct place resolve__external(const struct halo_prepared *p, const char *name)
 	struct place place = {.where = WHERE_NOWHERE};
 
 	for (; s && s < p->symbols + p->n_symbols && strcmp(s->name, name) == 0; s++) {
-		if (s->bind == STB_LOCAL && strcmp(name, HIDDEN_RESUME) != 0)
+		if (s->bind == STB_LOCAL && !is_hidden_runtime(name))
 			continue;
 		place = symbol_place(s);
 		if (place.where != WHERE_NOWHERE)
