@@ -2,14 +2,15 @@
 #include <elf.h>
 #include <string.h>
 
+#include "../user/lib/util.h"
 #include "ir.h"
 #include "resolve.h"
 
-/* Of the compiler's library, linked statically: hidden, and so local after the link. */
-static bool is_hidden_runtime(const char *name)
+/* Of the compiler's library and start files: hidden, and so local after the link. */
+static bool is_hidden(const char *name)
 {
-	static const char *const names[] = {"_Unwind_Resume", "__cpu_model", "__cpu_features2",
-					    "__cpu_indicator_init"};
+	static const char *const names[] = {"_Unwind_Resume", "__dso_handle", "__cpu_model",
+					    "__cpu_features2", "__cpu_indicator_init"};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -55,7 +56,7 @@ struct place resolve__external(const struct halo_prepared *p, const char *name)
 	struct place place = {.where = WHERE_NOWHERE};
 
 	for (; s && s < p->symbols + p->n_symbols && strcmp(s->name, name) == 0; s++) {
-		if (s->bind == STB_LOCAL && !is_hidden_runtime(name))
+		if (s->bind == STB_LOCAL && !is_hidden(name))
 			continue;
 		place = symbol_place(s);
 		if (place.where != WHERE_NOWHERE)

@@ -46,6 +46,9 @@ bool section__definition(struct units *units, uint32_t unit, LLVMValueRef fn, ui
 
 	*def_unit = row ? row->unit : unit;
 	*def = fn;
+	if (!row && LLVMIsDeclaration(fn) &&
+	    resolve__value(units->p, unit, fn).where == WHERE_NOWHERE)
+		*def = units__find(units, resolve__name(fn), def_unit);
 	if (*def_unit != unit) {
 		module = units__module(units, *def_unit);
 		*def = module ? LLVMGetNamedFunction(module, resolve__name(fn)) : NULL;

@@ -10,6 +10,7 @@
 #include "aliases.h"
 #include "initializers.h"
 #include "labels.h"
+#include "resolve.h"
 #include "units.h"
 
 /* The only layout that variants are made for; 19 is its writer. */
@@ -148,4 +149,34 @@ LLVMModuleRef units__take(struct units *units, uint32_t unit)
 
 	units->state[unit].module = NULL;
 	return module;
+}
+
+/* Names lie in bitcode as they are, so most units need no parsing. */
+static bool may_define(struct units *units, uint32_t unit, const char *name)
+{
+	const struct halo_unit *u = &units->p->units[unit];
+	__cleanup_free uint8_t *bitcode = NULL;
+
+	if (units->state[unit].module)
+		return true;
+	if (units->state[unit].unusable || halo_unit__bitcode(u, &bitcode, NULL))
+		return false;
+	return memmem(bitcode, u->raw_size, name, strlen(name));
+}
+
+LLVMValueRef units__find(struct units *units, const char *name, uint32_t *unit)
+{
+	LLVMModuleRef module;
+	LLVMValueRef fn;
+	uint32_t i;
+
+	for (i = 0; i < units->p->n_units; i++) {
+		module = may_define(units, i, name) ? units__module(units, i) : NULL;
+		fn = module ? LLVMGetNamedFunction(module, name) : NULL;
+		if (!fn || LLVMIsDeclaration(fn) || resolve__is_local(fn))
+			continue;
+		*unit = i;
+		return fn;
+	}
+	return NULL;
 }

@@ -31,4 +31,10 @@ LLVMModuleRef units__module(struct units *units, uint32_t unit);
 /* The same, handed over to the caller: the next call parses it anew. */
 LLVMModuleRef units__take(struct units *units, uint32_t unit);
 
+/*
+ * The definition of the external function @name, and its unit: for one that the program has no code
+ * of, since a link with optimization put it into all its callers. NULL: there is none.
+ */
+LLVMValueRef units__find(struct units *units, const char *name, uint32_t *unit);
+
 #endif
