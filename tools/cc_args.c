@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cc_args.h"
 #include "util.h"
+
+#define DEFAULT_LD "/usr/bin/ld"
 
 /* Options whose value is the next argument, which is thus no input. */
 static const char *const takes_value[] = {
@@ -104,6 +108,19 @@ static void unstub(struct cc_args *args, const char *why)
 		args->unstubbed = why;
 }
 
+static bool is_lld(const char *path)
+{
+	return strstr(path, "lld");
+}
+
+/* What a plain "ld" is: clang looks no further than its name. */
+static bool default_is_lld(void)
+{
+	char path[PATH_MAX];
+
+	return realpath(DEFAULT_LD, path) && is_lld(path);
+}
+
 static void scan_linker_option(struct cc_args *args, const char *opt)
 {
 	if (starts(opt, "--build-id") || starts(opt, "-build-id"))
@@ -117,6 +134,17 @@ static void scan_linker_option(struct cc_args *args, const char *opt)
 		unstub(args, "linked by a script of its own");
 	else if (starts(opt, "--script"))
 		unstub(args, "linked by a script of its own");
+	else if (!strcmp(opt, "--gc-sections"))
+		args->gc_sections = true;
+	else if (!strcmp(opt, "--no-gc-sections"))
+		args->gc_sections = false;
+	else if (!strcmp(opt, "--lto-O0") || !strcmp(opt, "-plugin-opt=O0"))
+		args->lto_o0 = true;
+	else if (starts(opt, "--lto-partitions") || starts(opt, "-plugin-opt=lto-partitions"))
+		args->unentered =
+			"the linker splits code after it was optimized (--lto-partitions)";
+	else if (starts(opt, "--lto-newpm-passes"))
+		args->unentered = "the passes at link time are of the program's own choice";
 	else if (starts(opt, "--oformat"))
 		unstub(args, "the output is no ELF file");
 }
@@ -187,6 +215,11 @@ static void scan_contents(struct cc_args *args, const char *arg)
 		args->own_unwinding = true;
 	} else if (starts(arg, "-Wl,")) {
 		scan_linker_list(args, arg + strlen("-Wl,"));
+	} else if (starts(arg, "-fuse-ld=") || starts(arg, "--ld-path=")) {
+		args->lld = is_lld(strchr(arg, '=') + 1);
+		args->gold = strstr(strchr(arg, '=') + 1, "gold");
+	} else if (starts(arg, "-O")) {
+		args->lto_o0 = !strcmp(arg, "-O0");
 	} else if (starts(arg, "-T") && arg[2]) {
 		scan_linker_option(args, arg);
 	} else if (starts(arg, "-o")) {
@@ -223,11 +256,21 @@ static void scan_input(struct cc_args *args, const char *path, bool header_langu
 		args->links = false;
 }
 
+static void scan_lto(struct cc_args *args, const char *arg)
+{
+	if (!strcmp(arg, "-fno-lto"))
+		args->lto = CC_LTO_NONE;
+	else if (!strcmp(arg, "-flto=thin"))
+		args->lto = CC_LTO_THIN;
+	else if (!strcmp(arg, "-flto") || starts(arg, "-flto="))
+		args->lto = CC_LTO_FULL;
+}
+
 void cc_args__scan(struct cc_args *args, int argc, char **argv)
 {
-	bool lto = false, header_language = false;
+	bool header_language = false;
 
-	*args = (struct cc_args){.links = true, .output = "a.out"};
+	*args = (struct cc_args){.links = true, .output = "a.out", .lld = default_is_lld()};
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 
@@ -235,10 +278,6 @@ void cc_args__scan(struct cc_args *args, int argc, char **argv)
 			scan_input(args, arg, header_language);
 			continue;
 		}
-		if (starts(arg, "-flto"))
-			lto = true;
-		else if (!strcmp(arg, "-fno-lto"))
-			lto = false;
 		if (is_one_of(arg, takes_value, ARRAY_SIZE(takes_value))) {
 			if (i + 1 == argc)
 				break;
@@ -247,11 +286,11 @@ void cc_args__scan(struct cc_args *args, int argc, char **argv)
 				header_language = strstr(argv[i], "-header");
 			continue;
 		}
+		scan_lto(args, arg);
 		scan_mode(args, arg);
 		scan_contents(args, arg);
 	}
-	if (lto) {
-		unprepare(args, "-flto: entries would have to be made at link time");
-		unstub(args, "-flto: entries would have to be made at link time");
-	}
+	if (args->lto && !args->lld && !args->unentered)
+		args->unentered =
+			"-flto: entries are made at link time, by lld only (-fuse-ld=lld)";
 }

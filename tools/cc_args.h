@@ -6,6 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum cc_lto {
+	CC_LTO_NONE,
+	CC_LTO_FULL,
+	CC_LTO_THIN,
+};
+
 struct cc_args {
 	bool has_input;	  /* something to compile or link; else it is a query */
 	bool links;	  /* the linker runs */
@@ -13,10 +19,15 @@ struct cc_args {
 	bool shared;	  /* or a library */
 	bool dry_run;	  /* prints commands only */
 	bool has_build_id;
+	bool lld, gold; /* is the linker */
+	bool gc_sections;
+	bool lto_o0; /* at link time */
+	enum cc_lto lto;
 	bool own_unwinding; /* static, or another C library than this machine's */
 	const char *output;
 	const char *unprepared; /* why units are compiled plainly, or NULL */
 	const char *unstubbed;	/* why the link gets nothing of ours, or NULL */
+	const char *unentered;	/* why code made at link time gets no entries, or NULL */
 };
 
 /* @argv[0] is skipped. Strings stay those of @argv. */

@@ -20,11 +20,13 @@
 #define LLVM_BIN   "/usr/lib/llvm-19/bin/"
 #define LIB_DIR	   "../lib/halo-bpf"
 #define PLUGIN	   "halo-prepare.so"
-#define EXTRA_ARGS 16
+#define THIN_O0	   "--lto-newpm-passes=thinlto<O0>,halo-thin-o0"
+#define EXTRA_ARGS 24
 
 struct parts {
 	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], end[PATH_MAX];
 	char extra[PATH_MAX]; /* what executables, or libraries, have beyond these; may be "" */
+	char slots[PATH_MAX];
 };
 
 static bool verbose(void)
@@ -84,45 +86,86 @@ static int find_parts(struct parts *parts, const struct cc_args *args, struct ha
 		ret = find_part(parts->extra, dir, "halo-unwind.o", err);
 	if (!ret)
 		ret = find_part(parts->end, dir, "halo-end.o", err);
+	if (!ret && args->lld)
+		ret = find_part(parts->slots, dir, "halo-slots.lds", err);
 	return ret;
 }
 
-/*
- * The plugin may go unused (assembly, objects only), which is no reason for a warning; -x holds for
- * all inputs behind it, so it ends before ours.
- */
+static char *join(const char *option, const char *path)
+{
+	char *arg = NULL;
+
+	return asprintf(&arg, "%s%s", option, path) < 0 ? NULL : arg;
+}
+
+/* Code that lld makes has no other time for its entries. The plugin's path may hold a comma. */
+static bool add_link_time(const char **out, int *n, const struct cc_args *args,
+			  const struct parts *parts)
+{
+	if (!args->links || !args->lld || args->unprepared || args->unentered)
+		return true;
+	out[(*n)++] = "-Xlinker";
+	out[*n] = join("--load-pass-plugin=", parts->plugin);
+	if (!out[(*n)++])
+		return false;
+	if (args->lto == CC_LTO_THIN && args->lto_o0) {
+		out[(*n)++] = "-Xlinker";
+		out[(*n)++] = THIN_O0;
+	}
+	return true;
+}
+
+/* Behind the user's arguments. -x holds for all inputs behind it, so it ends before ours. */
+static void add_stub(const char **out, int *n, const struct cc_args *args,
+		     const struct parts *parts)
+{
+	out[(*n)++] = "-x";
+	out[(*n)++] = "none";
+	out[(*n)++] = parts->stub;
+	if (parts->extra[0])
+		out[(*n)++] = parts->extra;
+	if (parts->extra[0] && !args->shared)
+		out[(*n)++] = "-Wl,--export-dynamic-symbol=_dl_find_object";
+	out[(*n)++] = parts->end;
+	if (args->lld)
+		out[(*n)++] = parts->slots;
+	if (!args->has_build_id)
+		out[(*n)++] = "-Wl,--build-id=sha1";
+}
+
+/* It takes rows of what it drops for references to it, and fails. */
+static bool spoils_rows(const struct cc_args *args)
+{
+	return args->links && args->gold && args->gc_sections && !args->unprepared;
+}
+
+/* The plugin may go unused (assembly, objects only), which is no reason for a warning. NULL: no memory. */
 static const char **build_argv(const struct cc_args *args, const struct parts *parts,
 			       const char *clang, int argc, char **argv)
 {
 	const char **out = calloc(argc + EXTRA_ARGS, sizeof(*out));
-	char *plugin = NULL;
-	bool stub = wants_stub(args);
 	int n = 0;
 
-	if (!out || asprintf(&plugin, "-fpass-plugin=%s", parts->plugin) < 0)
+	if (!out)
 		return NULL;
 	out[n++] = clang;
 	if (!args->unprepared) {
 		out[n++] = "--start-no-unused-arguments";
-		out[n++] = plugin;
+		out[n] = join("-fpass-plugin=", parts->plugin);
+		if (!out[n++])
+			return NULL;
 		out[n++] = "--end-no-unused-arguments";
 	}
-	if (stub)
+	if (wants_stub(args))
 		out[n++] = parts->begin;
 	for (int i = 1; i < argc; i++)
 		out[n++] = argv[i];
-	if (stub) {
-		out[n++] = "-x";
-		out[n++] = "none";
-		out[n++] = parts->stub;
-		if (parts->extra[0])
-			out[n++] = parts->extra;
-		if (parts->extra[0] && !args->shared)
-			out[n++] = "-Wl,--export-dynamic-symbol=_dl_find_object";
-		out[n++] = parts->end;
-		if (!args->has_build_id)
-			out[n++] = "-Wl,--build-id=sha1";
-	}
+	if (!add_link_time(out, &n, args, parts))
+		return NULL;
+	if (wants_stub(args))
+		add_stub(out, &n, args, parts);
+	if (spoils_rows(args))
+		out[n++] = "-Wl,--no-gc-sections";
 	return out;
 }
 
@@ -166,6 +209,11 @@ static void explain(const struct cc_args *args)
 		fprintf(stderr, "halo-cc: not prepared: %s\n", args->unprepared);
 	else if (args->links && !args->relocatable && args->unstubbed)
 		fprintf(stderr, "halo-cc: can't be optimized at run time: %s\n", args->unstubbed);
+	else if (args->links && args->unentered)
+		fprintf(stderr, "halo-cc: not redirectable: %s\n", args->unentered);
+	if (spoils_rows(args))
+		fprintf(stderr,
+			"halo-cc: without --gc-sections: gold can't drop what has tables\n");
 }
 
 /* Exit status of a link that the linker was content with. */

@@ -36,6 +36,10 @@ $(BUILD)/halo-%.o: user/stub/%.S user/include/halo/prepared.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -c $< -o $@
 
+$(BUILD)/halo-slots.lds: user/stub/slots.lds
+	$(call msg,CP,$@)
+	$(Q)cp $< $@
+
 $(BUILD)/halo-cc: $(HALO_CC_OBJ) $(HALO_LIB_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_LIB_LIBS) -o $@
@@ -44,7 +48,8 @@ $(BUILD)/halo-c++: $(BUILD)/halo-cc
 	$(call msg,LN,$@)
 	$(Q)ln -sf halo-cc $@
 
-PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ)
+PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ) \
+	       $(BUILD)/halo-slots.lds
 ALL += $(PREPARE_ALL)
 .PHONY: prepare
 prepare: $(PREPARE_ALL)

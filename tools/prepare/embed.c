@@ -25,28 +25,55 @@ static uint64_t hash_unit(const char *bitcode, size_t size, const char *source, 
 	return id;
 }
 
-int halo_unit__embed(struct halo_unit_state *u)
+static int append_row(LLVMModuleRef ref, const struct halo_unit_blob *blob)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	halo_rows__unit(f, blob);
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	LLVMAppendModuleInlineAsm(ref, text, size);
+	free(text);
+	return 0;
+}
+
+int halo_unit__embed(LLVMModuleRef ref, bool o0, uint64_t *id)
 {
 	size_t room, size, source_len;
-	const char *source = LLVMGetSourceFileName(u->ref, &source_len);
-	LLVMMemoryBufferRef raw = LLVMWriteBitcodeToMemoryBuffer(u->ref);
-	int err = 0;
+	const char *source = LLVMGetSourceFileName(ref, &source_len);
+	LLVMMemoryBufferRef raw = LLVMWriteBitcodeToMemoryBuffer(ref);
+	size_t raw_size = LLVMGetBufferSize(raw);
+	uint8_t *bc;
+	int err;
 
-	u->raw_size = LLVMGetBufferSize(raw);
-	u->id = hash_unit(LLVMGetBufferStart(raw), u->raw_size, source, source_len);
-	room = ZSTD_compressBound(u->raw_size);
-	u->bc = malloc(room);
-	if (!u->bc) {
+	room = ZSTD_compressBound(raw_size);
+	bc = malloc(room);
+	if (!bc) {
 		err = -ENOMEM;
 		goto cleanup;
 	}
-	size = ZSTD_compress(u->bc, room, LLVMGetBufferStart(raw), u->raw_size, COMPRESSION_LEVEL);
+	size = ZSTD_compress(bc, room, LLVMGetBufferStart(raw), raw_size, COMPRESSION_LEVEL);
 	if (ZSTD_isError(size)) {
-		err = -EIO;
+		err = -ENOMEM;
 		goto cleanup;
 	}
-	u->bc_size = size;
+	*id = hash_unit(LLVMGetBufferStart(raw), raw_size, source, source_len);
+	err = append_row(ref, &(struct halo_unit_blob){
+				      .source = source,
+				      .id = *id,
+				      .bc = bc,
+				      .bc_size = size,
+				      .raw_size = raw_size,
+				      .o0 = o0,
+			      });
 cleanup:
+	free(bc);
 	LLVMDisposeMemoryBuffer(raw);
 	return err;
 }

@@ -39,13 +39,13 @@ static LLVMValueRef displacement(LLVMContextRef ctx, LLVMValueRef to, LLVMValueR
 	return LLVMConstTrunc(difference, LLVMInt32TypeInContext(ctx));
 }
 
-static LLVMValueRef entry_code(const struct halo_unit_state *u, LLVMValueRef at, LLVMValueRef slot)
+static LLVMValueRef entry_code(const struct halo_module *m, LLVMValueRef at, LLVMValueRef slot)
 {
 	unsigned char pad[HALO_ENTRY_SIZE], head[sizeof(endbr64) + sizeof(jmp_indirect)];
 	unsigned n_head = 0, jump_end;
 	LLVMValueRef parts[3];
 
-	if (u->ibt) {
+	if (m->ibt) {
 		memcpy(head, endbr64, sizeof(endbr64));
 		n_head = sizeof(endbr64);
 	}
@@ -54,13 +54,13 @@ static LLVMValueRef entry_code(const struct halo_unit_state *u, LLVMValueRef at,
 	jump_end = n_head + 4;
 	memset(pad, 0xcc, sizeof(pad));
 
-	parts[0] = const_bytes(u->ctx, head, n_head);
-	parts[1] = displacement(u->ctx, slot, address_plus(u->ctx, at, jump_end));
-	parts[2] = const_bytes(u->ctx, pad, HALO_ENTRY_SIZE - jump_end);
-	return LLVMConstStructInContext(u->ctx, parts, 3, true);
+	parts[0] = const_bytes(m->ctx, head, n_head);
+	parts[1] = displacement(m->ctx, slot, address_plus(m->ctx, at, jump_end));
+	parts[2] = const_bytes(m->ctx, pad, HALO_ENTRY_SIZE - jump_end);
+	return LLVMConstStructInContext(m->ctx, parts, 3, true);
 }
 
-LLVMValueRef halo_unit__local_name(struct halo_unit_state *u, LLVMValueRef func)
+LLVMValueRef halo_func__local_name(const struct halo_module *m, LLVMValueRef func)
 {
 	char name[512];
 	LLVMValueRef alias;
@@ -68,24 +68,24 @@ LLVMValueRef halo_unit__local_name(struct halo_unit_state *u, LLVMValueRef func)
 	if (halo_value__is_local(func))
 		return func;
 	snprintf(name, sizeof(name), "halo.at.%s", halo_value__name(func));
-	alias = LLVMAddAlias2(u->ref, LLVMInt8TypeInContext(u->ctx), 0, func, name);
+	alias = LLVMAddAlias2(m->ref, LLVMInt8TypeInContext(m->ctx), 0, func, name);
 	LLVMSetLinkage(alias, LLVMPrivateLinkage);
 	return alias;
 }
 
-LLVMValueRef halo_unit__make_entry(struct halo_unit_state *u, LLVMValueRef func, LLVMValueRef at)
+LLVMValueRef halo_func__make_entry(const struct halo_module *m, LLVMValueRef func, LLVMValueRef at)
 {
-	LLVMTypeRef ptr = LLVMPointerTypeInContext(u->ctx, 0);
+	LLVMTypeRef ptr = LLVMPointerTypeInContext(m->ctx, 0);
 	char name[512];
 	LLVMValueRef slot;
 
 	snprintf(name, sizeof(name), "halo.slot.%s", halo_value__name(func));
-	slot = LLVMAddGlobal(u->ref, ptr, name);
+	slot = LLVMAddGlobal(m->ref, ptr, name);
 	LLVMSetLinkage(slot, LLVMPrivateLinkage);
-	LLVMSetInitializer(slot, address_plus(u->ctx, at, HALO_ENTRY_SIZE));
+	LLVMSetInitializer(slot, address_plus(m->ctx, at, HALO_ENTRY_SIZE));
 	LLVMSetSection(slot, HALO_SEC_SLOTS);
 	LLVMSetAlignment(slot, sizeof(uint64_t));
 	LLVMSetComdat(slot, LLVMGetComdat(func));
-	LLVMSetPrologueData(func, entry_code(u, at, slot));
+	LLVMSetPrologueData(func, entry_code(m, at, slot));
 	return slot;
 }

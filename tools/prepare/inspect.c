@@ -163,14 +163,6 @@ bool halo_func__is_instrumented(LLVMValueRef func)
 	return has_any_attr(func, attrs) || halo_value__has_attr(func, "sanitize_hwaddress");
 }
 
-/* Passes remove the attributes whose wish they have fulfilled, so the origin counts. */
-static bool is_instrumented(const struct halo_unit_state *u, LLVMValueRef func)
-{
-	const struct halo_origin_func *o = halo_unit__func(u, halo_value__name(func));
-
-	return u->instrumented || (o && o->instrumented);
-}
-
 static bool has_other_entry(LLVMValueRef func)
 {
 	static const char *const attrs[] = {
@@ -183,23 +175,6 @@ static bool has_other_entry(LLVMValueRef func)
 
 	return LLVMHasPrologueData(func) || LLVMHasPrefixData(func) || has_any_attr(func, attrs) ||
 	       halo_value__has_attr(func, "nocf_check");
-}
-
-/* fastcc differs from the C convention only in 32-bit code and under guaranteed tail calls. */
-static bool same_convention(unsigned a, unsigned b)
-{
-	bool a_is_c = a == LLVMCCallConv || a == LLVMFastCallConv;
-	bool b_is_c = b == LLVMCCallConv || b == LLVMFastCallConv;
-
-	return a == b || (a_is_c && b_is_c);
-}
-
-static bool same_signature(const struct halo_unit_state *u, LLVMValueRef func)
-{
-	const struct halo_origin_func *o = halo_unit__func(u, halo_value__name(func));
-
-	return o && o->type == LLVMGlobalGetValueType(func) && o->abi == halo_abi__hash(func) &&
-	       same_convention(o->cc, LLVMGetFunctionCallConv(func));
 }
 
 /* Entries that count change r11: conventions that have it free. Others may pass an argument in it. */
@@ -256,7 +231,18 @@ static bool returns_garbage(LLVMValueRef func)
 	return false;
 }
 
-unsigned halo_unit__reason(const struct halo_unit_state *u, LLVMValueRef func)
+bool halo_func__is_worth_it(LLVMValueRef func)
+{
+	return has_instructions(func, has_loop(func) ? MIN_LOOP : MIN_STRAIGHT);
+}
+
+static bool same_signature(LLVMValueRef func, const struct halo_origin *origin)
+{
+	return origin && origin->value == halo_func__signature(func);
+}
+
+unsigned halo_func__reason(const struct halo_module *m, LLVMValueRef func,
+			   const struct halo_origin *origin)
 {
 	const char *section = LLVMGetSection(func);
 
@@ -270,20 +256,19 @@ unsigned halo_unit__reason(const struct halo_unit_state *u, LLVMValueRef func)
 		return HALO_STARTUP;
 	if (section && section[0])
 		return HALO_SECTION;
-	if (is_listed(u->ref, "llvm.global_ctors", func) ||
-	    is_listed(u->ref, "llvm.global_dtors", func) || resolves_ifunc(u->ref, func))
+	if (is_listed(m->ref, "llvm.global_ctors", func) ||
+	    is_listed(m->ref, "llvm.global_dtors", func) || resolves_ifunc(m->ref, func))
 		return HALO_STARTUP;
-	if (is_instrumented(u, func))
+	/* Passes remove the attributes whose wish they have fulfilled, so the origin counts. */
+	if (m->instrumented || (origin && origin->flags & HALO_ORIGIN_INSTRUMENTED))
 		return HALO_SANITIZED;
 	if (has_other_entry(func))
 		return HALO_PROLOGUE;
 	if (!frees_scratch(func))
 		return HALO_REGISTERS;
-	if (halo_value__is_local(func) && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(func)))
-		return HALO_VARARG_LOCAL;
-	if (!same_signature(u, func) || callers_pass_garbage(func))
+	if (!same_signature(func, origin) || callers_pass_garbage(func))
 		return HALO_ABI_CHANGED;
-	if (!has_instructions(func, has_loop(func) ? MIN_LOOP : MIN_STRAIGHT))
+	if (!halo_func__is_worth_it(func))
 		return HALO_SMALL;
 	if (halo_value__has_attr(func, "returns_twice") || calls_returning_twice(func))
 		return HALO_RETURNS_TWICE;
@@ -303,21 +288,21 @@ static bool is_interposable(LLVMValueRef func)
 	}
 }
 
-unsigned halo_unit__func_flags(const struct halo_unit_state *u, LLVMValueRef func)
+unsigned halo_func__flags(const struct halo_module *m, LLVMValueRef func,
+			  const struct halo_origin *origin)
 {
-	const struct halo_origin_func *origin = halo_unit__func(u, halo_value__name(func));
 	bool local = halo_value__is_local(func);
 	unsigned flags = 0;
 
-	if (local)
+	if (origin ? origin->flags & HALO_ORIGIN_LOCAL : local)
 		flags |= HALO_FUNC_LOCAL;
-	if (!same_signature(u, func) || (local && returns_garbage(func)))
+	if (!same_signature(func, origin) || (local && returns_garbage(func)))
 		flags |= HALO_FUNC_ABI_CHANGED;
-	if (u->ibt)
+	if (m->ibt)
 		flags |= HALO_FUNC_IBT;
 	if (is_interposable(func))
 		flags |= HALO_FUNC_WEAK;
-	if (origin && origin->called && !halo_func__is_called(func))
+	if (origin && origin->flags & HALO_ORIGIN_CALLED && !halo_func__is_called(func))
 		flags |= HALO_FUNC_INLINED;
 	return flags;
 }

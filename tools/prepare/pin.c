@@ -4,7 +4,8 @@
  * compiled from the unit as it was written would then read and write other memory. A variable in
  * llvm.compiler.used keeps its layout. Local functions that are not to be inlined keep their
  * signature the same way, so that they can be redirected; others can't have that, since the inliner
- * favours a local function with a single use.
+ * favours a local function with a single use. At a link nearly all functions are local: there those
+ * with several uses can.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,69 +66,83 @@ void halo_module__keep(LLVMModuleRef ref, LLVMValueRef *values, unsigned n)
 	free(all);
 }
 
-static bool is_kept(LLVMModuleRef ref, LLVMValueRef value)
+bool halo_module__keeps(LLVMModuleRef ref, LLVMValueRef value)
 {
 	return list_has(ref, KEEP_LIST, value) || list_has(ref, "llvm.used", value);
 }
 
-static bool var_needs_pin(LLVMModuleRef ref, LLVMValueRef var)
+/* Local now: at a link other units' variables are, too, unless the program exports them. */
+static bool can_change(LLVMValueRef value, const struct halo_origin *origin)
 {
-	return halo_value__is_definition(var) && halo_value__is_local(var) &&
-	       LLVMGetUnnamedAddress(var) != LLVMGlobalUnnamedAddr &&
-	       strncmp(halo_value__name(var), "llvm.", 5) && !is_kept(ref, var);
+	return halo_value__is_definition(value) && halo_value__is_local(value) &&
+	       !(origin->flags & HALO_ORIGIN_KEPT);
 }
 
-static bool func_needs_pin(LLVMModuleRef ref, LLVMValueRef func)
+/* One that may be merged with others is a constant: nothing is to be gained by changing it. */
+static bool var_needs_pin(LLVMValueRef var, const struct halo_origin *origin)
 {
-	return halo_value__is_definition(func) && halo_value__is_local(func) &&
-	       halo_value__has_attr(func, "noinline") && !halo_value__has_attr(func, "optnone") &&
-	       !is_kept(ref, func);
+	return !(origin->flags & HALO_ORIGIN_LOCAL) ||
+	       LLVMGetUnnamedAddress(var) != LLVMGlobalUnnamedAddr;
 }
 
-void halo_unit__pin(struct halo_unit_state *u)
+static bool has_two_uses(LLVMValueRef value)
 {
-	LLVMValueRef *pins = calloc(u->n_vars + u->n_funcs + 1, sizeof(*pins));
+	LLVMUseRef use = LLVMGetFirstUse(value);
+
+	return use && LLVMGetNextUse(use);
+}
+
+static bool func_needs_pin(LLVMValueRef func, enum halo_phase phase)
+{
+	if (halo_value__has_attr(func, "optnone"))
+		return false;
+	if (halo_value__has_attr(func, "noinline"))
+		return true;
+	return phase != HALO_COMPILE && has_two_uses(func) && halo_func__is_worth_it(func);
+}
+
+/* A copy of another unit's is not the one that has a row. */
+static bool is_own(LLVMModuleRef ref, enum halo_phase phase, const struct halo_origin *origin)
+{
+	uint64_t unit;
+
+	return phase == HALO_FULL_LINK ||
+	       (halo_module__own_unit(ref, &unit) && unit == origin->unit);
+}
+
+void halo_module__pin(LLVMModuleRef ref, enum halo_phase phase)
+{
+	LLVMValueRef *pins = calloc(halo_module__count(ref) + 1, sizeof(*pins));
+	struct halo_origin origin;
 	unsigned n = 0;
 
 	if (!pins)
 		abort();
-	for (LLVMValueRef v = LLVMGetFirstGlobal(u->ref); v; v = LLVMGetNextGlobal(v)) {
-		struct halo_origin_var *origin = halo_unit__var(u, halo_value__name(v));
-
-		if (!origin || !var_needs_pin(u->ref, v))
-			continue;
-		origin->pinned = true;
-		pins[n++] = v;
-	}
-	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f)) {
-		struct halo_origin_func *origin = halo_unit__func(u, halo_value__name(f));
-
-		if (!origin || !func_needs_pin(u->ref, f))
-			continue;
-		origin->pinned = true;
-		pins[n++] = f;
-	}
-	halo_module__keep(u->ref, pins, n);
+	for (LLVMValueRef v = LLVMGetFirstGlobal(ref); v; v = LLVMGetNextGlobal(v))
+		if (halo_origin__of(v, &origin) && can_change(v, &origin) &&
+		    is_own(ref, phase, &origin) && var_needs_pin(v, &origin))
+			pins[n++] = v;
+	for (LLVMValueRef f = LLVMGetFirstFunction(ref); f; f = LLVMGetNextFunction(f))
+		if (halo_origin__of(f, &origin) && can_change(f, &origin) &&
+		    is_own(ref, phase, &origin) && func_needs_pin(f, phase))
+			pins[n++] = f;
+	halo_module__keep(ref, pins, n);
 	free(pins);
 }
 
-static bool is_pinned(const struct halo_unit_state *u, LLVMValueRef value)
+static bool is_pinned(LLVMValueRef value)
 {
-	const struct halo_origin_func *func;
-	const struct halo_origin_var *var;
+	struct halo_origin origin;
 
-	if (LLVMIsAFunction(value)) {
-		func = halo_unit__func(u, halo_value__name(value));
-		return func && func->pinned;
-	}
-	var = LLVMIsAGlobalVariable(value) ? halo_unit__var(u, halo_value__name(value)) : NULL;
-	return var && var->pinned;
+	if (!LLVMIsAFunction(value) && !LLVMIsAGlobalVariable(value))
+		return false;
+	return halo_origin__of(value, &origin) && !(origin.flags & HALO_ORIGIN_KEPT);
 }
 
-void halo_unit__unpin(struct halo_unit_state *u)
+void halo_module__unpin(LLVMModuleRef ref)
 {
 	unsigned n, kept = 0;
-	LLVMValueRef init = list_elements(u->ref, KEEP_LIST, &n), *rest;
+	LLVMValueRef init = list_elements(ref, KEEP_LIST, &n), *rest;
 
 	if (!n)
 		return;
@@ -135,8 +150,8 @@ void halo_unit__unpin(struct halo_unit_state *u)
 	if (!rest)
 		abort();
 	for (unsigned i = 0; i < n; i++)
-		if (!is_pinned(u, LLVMGetOperand(init, i)))
+		if (!is_pinned(LLVMGetOperand(init, i)))
 			rest[kept++] = LLVMGetOperand(init, i);
-	replace_list(u->ref, rest, kept);
+	replace_list(ref, rest, kept);
 	free(rest);
 }

@@ -7,17 +7,6 @@
 
 #include "unit.h"
 
-#define TYPE_DEPTH_MAX 8
-
-/* The unit between its steps: a compiler process runs one pipeline at a time. */
-static struct halo_unit_state *current;
-
-static void forget(void)
-{
-	halo_unit__free(current);
-	current = NULL;
-}
-
 /* Tables and llvm.compiler.used speak of locals by name, and private names are rewritten later. */
 static void name_locals(LLVMModuleRef ref)
 {
@@ -31,40 +20,47 @@ static void name_locals(LLVMModuleRef ref)
 	}
 }
 
-void halo_prepare__start(LLVMModuleRef ref)
+static void refuse(LLVMModuleRef ref, const char *why)
 {
-	const char *refusal = halo_unit__refusal(ref);
 	size_t len;
 
-	forget();
-	if (refusal) {
-		if (getenv("HALO_VERBOSE"))
-			fprintf(stderr, "halo-cc: %s is not prepared: %s\n",
-				LLVMGetSourceFileName(ref, &len), refusal);
-		return;
-	}
-	name_locals(ref);
-	current = halo_unit__new(ref);
-	if (!current || halo_unit__embed(current)) {
-		fprintf(stderr, "halo-cc: %s is not prepared: out of memory\n",
-			LLVMGetSourceFileName(ref, &len));
-		forget();
-		return;
-	}
-	halo_unit__pin(current);
+	fprintf(stderr, "halo-cc: %s is not prepared: %s\n", LLVMGetSourceFileName(ref, &len), why);
 }
 
-void halo_prepare__unpin(LLVMModuleRef ref)
+void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 {
-	if (current && current->ref == ref)
-		halo_unit__unpin(current);
+	const char *refusal;
+	uint64_t unit;
+
+	if (phase == HALO_COMPILE) {
+		refusal = halo_unit__refusal(ref);
+		if (refusal) {
+			if (getenv("HALO_VERBOSE"))
+				refuse(ref, refusal);
+			return;
+		}
+		name_locals(ref);
+		if (halo_unit__embed(ref, o0, &unit)) {
+			refuse(ref, "out of memory");
+			return;
+		}
+		halo_origin__note(ref, unit);
+	}
+	halo_module__pin(ref, phase);
+}
+
+void halo_prepare__unpin(LLVMModuleRef ref, enum halo_phase phase, bool o0)
+{
+	(void)phase;
+	(void)o0;
+	halo_module__unpin(ref);
 }
 
 /*
  * Give @value a section group of its own unless it is in one, so that its row lives and dies with
  * it. The source's own sections are left alone: linkers treat those of a group differently.
  */
-static void put_in_group(struct halo_unit_state *u, LLVMValueRef value)
+static void put_in_group(const struct halo_module *m, LLVMValueRef value)
 {
 	const char *section = LLVMGetSection(value);
 	LLVMComdatRef comdat;
@@ -72,158 +68,122 @@ static void put_in_group(struct halo_unit_state *u, LLVMValueRef value)
 	if (LLVMGetComdat(value) || (section && *section) ||
 	    LLVMGetLinkage(value) == LLVMCommonLinkage)
 		return;
-	comdat = LLVMGetOrInsertComdat(u->ref, halo_value__name(value));
+	comdat = LLVMGetOrInsertComdat(m->ref, halo_value__name(value));
 	LLVMSetComdatSelectionKind(comdat, LLVMNoDeduplicateComdatSelectionKind);
 	LLVMSetComdat(value, comdat);
 }
 
-static void finish_func(struct halo_unit_state *u, struct halo_rows *rows, LLVMValueRef func,
-			LLVMValueRef *slot)
+/* Parts and clones that passes make are their unit's; in a full link only clones tell which. */
+static bool unit_of(const struct halo_module *m, LLVMValueRef func, uint64_t *unit)
 {
-	unsigned reason = halo_unit__reason(u, func);
-	unsigned flags = halo_unit__func_flags(u, func);
-	LLVMValueRef at;
-
-	put_in_group(u, func);
-	at = halo_unit__local_name(u, func);
-	if (reason == HALO_REDIRECTABLE)
-		*slot = halo_unit__make_entry(u, func, at);
-	halo_rows__func(rows, func, at, *slot, flags, reason);
+	if (halo_origin__unit(func, unit))
+		return m->phase == HALO_FULL_LINK || *unit == m->unit;
+	*unit = m->unit;
+	return m->phase != HALO_FULL_LINK;
 }
 
-static bool wants_row(LLVMValueRef func)
+static bool wants_row(const struct halo_module *m, LLVMValueRef func, uint64_t *unit)
 {
 	return halo_value__is_definition(func) && LLVMGetLinkage(func) != LLVMPrivateLinkage &&
-	       halo_rows__can_name(halo_value__name(func));
+	       halo_rows__can_name(halo_value__name(func)) && unit_of(m, func, unit);
 }
 
-static void finish_funcs(struct halo_unit_state *u, struct halo_rows *rows)
+static LLVMValueRef finish_func(const struct halo_module *m, struct halo_rows *rows,
+				LLVMValueRef func, uint64_t unit)
 {
-	LLVMValueRef *slots;
-	unsigned n = 0;
-	size_t max = 0;
+	struct halo_origin found, *origin = halo_origin__of(func, &found) ? &found : NULL;
+	struct halo_func_facts facts = {
+		.unit = unit,
+		.name = origin ? origin->name : halo_value__name(func),
+		.reason = halo_func__reason(m, func, origin),
+		.flags = halo_func__flags(m, func, origin),
+	};
 
-	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f))
-		max++;
-	slots = calloc(max + 1, sizeof(*slots));
+	put_in_group(m, func);
+	facts.at = halo_func__local_name(m, func);
+	if (facts.reason == HALO_REDIRECTABLE)
+		facts.slot = halo_func__make_entry(m, func, facts.at);
+	halo_rows__func(rows, func, &facts);
+	return facts.slot;
+}
+
+static void finish_funcs(const struct halo_module *m, struct halo_rows *rows)
+{
+	LLVMValueRef *slots = calloc(halo_module__count(m->ref) + 1, sizeof(*slots));
+	unsigned n = 0;
+	uint64_t unit;
+
 	if (!slots)
 		abort();
-	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f)) {
-		if (!wants_row(f))
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->ref); f; f = LLVMGetNextFunction(f)) {
+		if (!wants_row(m, f, &unit))
 			continue;
-		finish_func(u, rows, f, &slots[n]);
+		slots[n] = finish_func(m, rows, f, unit);
 		n += slots[n] != NULL;
 	}
-	halo_module__keep(u->ref, slots, n);
+	halo_module__keep(m->ref, slots, n);
 	free(slots);
 }
 
-static bool holds_pointers(LLVMTypeRef type, int depth)
+/* A sanitizer that ran before the link added a redzone behind the variable. */
+static bool has_layout(const struct halo_module *m, LLVMValueRef var,
+		       const struct halo_origin *origin)
 {
-	unsigned i, n;
+	uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(m->ref),
+					  LLVMGlobalGetValueType(var));
 
-	switch (LLVMGetTypeKind(type)) {
-	case LLVMPointerTypeKind:
-		return true;
-	case LLVMArrayTypeKind:
-		return depth && holds_pointers(LLVMGetElementType(type), depth - 1);
-	case LLVMStructTypeKind:
-		n = LLVMCountStructElementTypes(type);
-		for (i = 0; i < n && depth; i++)
-			if (holds_pointers(LLVMStructGetTypeAtIndex(type, i), depth - 1))
-				return true;
-		return false;
-	default:
-		return false;
-	}
+	return size == origin->value ||
+	       (m->asan && m->phase != HALO_COMPILE && size > origin->value);
 }
 
-/*
- * A local constant whose address nobody looks at needs no row, for a variant may have a copy: unless it
- * holds pointers, such as the vtable of a local class.
- */
-static bool is_copyable(LLVMValueRef var)
+static bool wants_var_row(const struct halo_module *m, LLVMValueRef var, struct halo_origin *origin)
 {
-	return halo_value__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr &&
-	       (LLVMGetLinkage(var) == LLVMPrivateLinkage ||
-		!holds_pointers(LLVMGlobalGetValueType(var), TYPE_DEPTH_MAX));
+	return halo_value__is_definition(var) && halo_rows__can_name(halo_value__name(var)) &&
+	       halo_origin__of(var, origin) && has_layout(m, var, origin) &&
+	       (m->phase == HALO_FULL_LINK || origin->unit == m->unit);
 }
 
-static const struct halo_origin_var *row_origin(const struct halo_unit_state *u, LLVMValueRef var)
+static void finish_vars(const struct halo_module *m, struct halo_rows *rows, bool o0)
 {
-	const char *name = halo_value__name(var);
-	const struct halo_origin_var *origin;
-
-	if (!halo_value__is_definition(var) || !strncmp(name, "llvm.", 5) ||
-	    !halo_rows__can_name(name))
-		return NULL;
-	if (is_copyable(var))
-		return NULL;
-	origin = halo_unit__var(u, name);
-	if (!origin || origin->size != LLVMABISizeOfType(LLVMGetModuleDataLayout(u->ref),
-							 LLVMGlobalGetValueType(var)))
-		return NULL;
-	return origin;
-}
-
-static void finish_vars(struct halo_unit_state *u, struct halo_rows *rows)
-{
-	LLVMValueRef *pins = calloc(u->n_vars + 1, sizeof(*pins));
+	LLVMValueRef *pins = calloc(halo_module__count(m->ref) + 1, sizeof(*pins));
+	struct halo_origin origin;
 	unsigned n = 0;
 
 	if (!pins)
 		abort();
-	for (LLVMValueRef v = LLVMGetFirstGlobal(u->ref); v; v = LLVMGetNextGlobal(v)) {
-		const struct halo_origin_var *origin = row_origin(u, v);
-
-		if (!origin)
+	for (LLVMValueRef v = LLVMGetFirstGlobal(m->ref); v; v = LLVMGetNextGlobal(v)) {
+		if (!wants_var_row(m, v, &origin))
 			continue;
-		if (!u->asan)
-			put_in_group(u, v);
-		halo_rows__var(rows, v, origin);
-		if (origin->pinned && !u->o0)
+		if (!m->asan)
+			put_in_group(m, v);
+		halo_rows__var(rows, v, &origin);
+		/* At -O0 it is pinned still. */
+		if (!o0 && halo_value__is_local(v) && !(origin.flags & HALO_ORIGIN_KEPT))
 			pins[n++] = v;
 	}
-	halo_module__keep(u->ref, pins, n);
+	halo_module__keep(m->ref, pins, n);
 	free(pins);
 }
 
-static bool counts_edges(LLVMModuleRef ref)
+void halo_prepare__finish(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 {
-	return LLVMGetNamedGlobal(ref, "__llvm_profile_raw_version") ||
-	       LLVMGetNamedGlobal(ref, "__llvm_profile_filename");
-}
-
-static void finish(LLVMModuleRef ref, bool o0)
-{
-	struct halo_rows rows = {.unit = current};
+	struct halo_rows rows = {0};
+	struct halo_module m;
 	char *text = NULL;
-	size_t size, len;
+	size_t size;
 
-	if (!current || current->ref != ref)
+	if (phase == HALO_COMPILE && halo_module__is_lto(ref))
 		return;
-	current->o0 = o0;
-	current->instrumented |= counts_edges(ref);
+	if (!halo_module__look(&m, ref, phase))
+		return;
 	rows.f = open_memstream(&text, &size);
 	if (!rows.f)
 		abort();
-	halo_rows__unit(&rows, LLVMGetSourceFileName(ref, &len));
-	finish_vars(current, &rows);
-	finish_funcs(current, &rows);
+	finish_vars(&m, &rows, o0);
+	finish_funcs(&m, &rows);
 	fputs("\t.text\n", rows.f);
 	if (fclose(rows.f))
 		abort();
 	LLVMAppendModuleInlineAsm(ref, text, size);
 	free(text);
-	forget();
-}
-
-void halo_prepare__finish(LLVMModuleRef ref)
-{
-	finish(ref, false);
-}
-
-void halo_prepare__finish_o0(LLVMModuleRef ref)
-{
-	finish(ref, true);
 }

@@ -3,12 +3,17 @@
 #define HALO_PREPARE_H
 
 /*
- * The pass plugin that prepares one translation unit (see halo/prepared.h for what it leaves in the
+ * The pass plugin that prepares translation units (see halo/prepared.h for what it leaves in the
  * object). It runs three times in a compilation:
  *
- *   start   remembers the unit as it was written, serialises it, pins its local state
+ *   start   serialises the unit as it was written, notes at each definition what it was then
+ *           (origin.c), pins local state
  *   unpin   lets go of what was pinned, so that dead globals die as in a plain build
  *   finish  gives functions their entries and slots, writes the tables
+ *
+ * With link-time optimization there is no finish in the compilation, but start (pins only), unpin and
+ * finish again in the linker. Thin links run many pipelines at once, each in a thread of its own, so
+ * all that is known from one step to the next is in the module.
  *
  * A unit that can't be prepared is compiled as if there were no plugin. Nothing here ever fails a
  * compilation.
@@ -24,10 +29,15 @@
 extern "C" {
 #endif
 
-void halo_prepare__start(LLVMModuleRef ref);
-void halo_prepare__unpin(LLVMModuleRef ref);
-void halo_prepare__finish(LLVMModuleRef ref);
-void halo_prepare__finish_o0(LLVMModuleRef ref); /* at -O0, where there was no unpin */
+enum halo_phase {
+	HALO_COMPILE,	/* one unit; with link-time optimization what comes before the link */
+	HALO_THIN_LINK, /* one unit, and copies of what it may inline from others */
+	HALO_FULL_LINK, /* all units in one module */
+};
+
+void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0);
+void halo_prepare__unpin(LLVMModuleRef ref, enum halo_phase phase, bool o0); /* not at -O0 */
+void halo_prepare__finish(LLVMModuleRef ref, enum halo_phase phase, bool o0);
 
 /* From entry.cpp, since LLVM-C has no such call. Not NUL-terminated. */
 const char *halo_comdat__name(LLVMComdatRef comdat, size_t *len);

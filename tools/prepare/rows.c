@@ -50,12 +50,17 @@ static void write_bytes(FILE *f, const uint8_t *bytes, size_t n)
 	fputs(n ? "\"\n" : "", f);
 }
 
+static void write_text(FILE *f, const char *text)
+{
+	write_bytes(f, (const uint8_t *)text, strlen(text));
+	fputs("\t.byte 0\n", f);
+}
+
 static unsigned write_string(struct halo_rows *r, const char *text)
 {
 	fprintf(r->f, "\t.section %s,\"MS\",@progbits,1\n.Lhalo.str.%u:\n", HALO_SEC_STR,
 		r->n_strings);
-	write_bytes(r->f, (const uint8_t *)text, strlen(text));
-	fputs("\t.byte 0\n", r->f);
+	write_text(r->f, text);
 	return r->n_strings++;
 }
 
@@ -77,53 +82,57 @@ static void begin_row(struct halo_rows *r, const char *section, LLVMValueRef own
 			: ",comdat");
 }
 
-void halo_rows__unit(struct halo_rows *r, const char *source)
+/*
+ * Written before the module may be linked with others into one, so its labels are numbers, which may
+ * be used again.
+ */
+void halo_rows__unit(FILE *f, const struct halo_unit_blob *blob)
 {
-	const struct halo_unit_state *u = r->unit;
-	unsigned name = write_string(r, source), major, minor, patch;
+	unsigned major, minor, patch;
 
 	LLVMGetVersion(&major, &minor, &patch);
-	fprintf(r->f, "\t.section %s,\"\",@progbits\n.Lhalo.bc:\n", HALO_SEC_BC);
-	write_bytes(r->f, u->bc, u->bc_size);
-	fprintf(r->f, "\t.section %s,\"R\",@progbits\n", HALO_SEC_UNIT);
-	fprintf(r->f, "\t.quad 0x%llx, 0x%llx\n", (unsigned long long)HALO_UNIT_MAGIC,
-		(unsigned long long)u->id);
-	fprintf(r->f, "\t.quad .Lhalo.bc, %zu, %zu\n", u->bc_size, u->raw_size);
-	fprintf(r->f, "\t.long .Lhalo.str.%u, %u\n", name, u->o0 ? HALO_UNIT_O0 : 0);
-	fprintf(r->f, "\t.short %u, %u\n\t.long 0\n", HALO_FORMAT_VERSION, major);
+	fprintf(f, "\t.section %s,\"MS\",@progbits,1\n1:\n", HALO_SEC_STR);
+	write_text(f, blob->source);
+	fprintf(f, "\t.section %s,\"\",@progbits\n2:\n", HALO_SEC_BC);
+	write_bytes(f, blob->bc, blob->bc_size);
+	fprintf(f, "\t.section %s,\"R\",@progbits\n", HALO_SEC_UNIT);
+	fprintf(f, "\t.quad 0x%llx, 0x%llx\n", (unsigned long long)HALO_UNIT_MAGIC,
+		(unsigned long long)blob->id);
+	fprintf(f, "\t.quad 2b, %zu, %zu\n", blob->bc_size, blob->raw_size);
+	fprintf(f, "\t.long 1b, %u\n", blob->o0 ? HALO_UNIT_O0 : 0);
+	fprintf(f, "\t.short %u, %u\n\t.long 0\n\t.text\n", HALO_FORMAT_VERSION, major);
 }
 
-void halo_rows__func(struct halo_rows *r, LLVMValueRef func, LLVMValueRef at, LLVMValueRef slot,
-		     unsigned flags, unsigned reason)
+void halo_rows__func(struct halo_rows *r, LLVMValueRef func, const struct halo_func_facts *facts)
 {
-	unsigned name = write_string(r, halo_value__name(func));
+	unsigned name = write_string(r, facts->name);
 
 	begin_row(r, HALO_SEC_FUNC, func);
 	fputs("\t.quad ", r->f);
-	write_symbol(r->f, at);
+	write_symbol(r->f, facts->at);
 	fputs("\n\t.quad ", r->f);
-	if (slot)
-		write_symbol(r->f, slot);
+	if (facts->slot)
+		write_symbol(r->f, facts->slot);
 	else
 		fputs("0", r->f);
 	fprintf(r->f, "\n\t.quad 0x%llx\n\t.long .Lhalo.str.%u\n\t.short %u, %u\n",
-		(unsigned long long)r->unit->id, name, flags, reason);
+		(unsigned long long)facts->unit, name, facts->flags, facts->reason);
 }
 
-void halo_rows__var(struct halo_rows *r, LLVMValueRef var, const struct halo_origin_var *origin)
+void halo_rows__var(struct halo_rows *r, LLVMValueRef var, const struct halo_origin *origin)
 {
-	unsigned name = write_string(r, halo_value__name(var)), flags = 0;
+	unsigned name = write_string(r, origin->name), flags = 0;
 
-	if (halo_value__is_local(var))
+	if (origin->flags & HALO_ORIGIN_LOCAL)
 		flags |= HALO_VAR_LOCAL;
 	if (LLVMIsThreadLocal(var))
 		flags |= HALO_VAR_TLS;
-	if (origin->constant)
+	if (origin->flags & HALO_ORIGIN_CONST)
 		flags |= HALO_VAR_CONST;
 	begin_row(r, HALO_SEC_VAR, var);
 	fputs("\t.quad ", r->f);
 	write_symbol(r->f, var);
 	fprintf(r->f, "%s\n\t.quad %llu, 0x%llx\n\t.long .Lhalo.str.%u, %u\n",
-		flags & HALO_VAR_TLS ? "@dtpoff" : "", (unsigned long long)origin->size,
-		(unsigned long long)r->unit->id, name, flags);
+		flags & HALO_VAR_TLS ? "@dtpoff" : "", (unsigned long long)origin->value,
+		(unsigned long long)origin->unit, name, flags);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <stdlib.h>
 #include <string.h>
 
+#include <halo/prepared.h>
 #include <llvm-c/Target.h>
 
 #include "unit.h"
@@ -60,9 +60,6 @@ const char *halo_unit__refusal(LLVMModuleRef ref)
 	if (strncmp(triple, "x86_64", 6) || !strstr(triple, "linux") ||
 	    LLVMPointerSize(LLVMGetModuleDataLayout(ref)) != 8)
 		return "not 64-bit x86 Linux";
-	if (LLVMGetModuleFlag(ref, "ThinLTO", 7) ||
-	    LLVMGetModuleFlag(ref, "EnableSplitLTOUnit", 18))
-		return "compiled for link-time optimization";
 	if (model == CODE_MODEL_KERNEL || model == CODE_MODEL_LARGE)
 		return "slots may be out of reach in this code model";
 	if (any_function_has(ref, "sanitize_thread") || any_function_has(ref, "sanitize_memory"))
@@ -71,139 +68,32 @@ const char *halo_unit__refusal(LLVMModuleRef ref)
 	if (LLVMGetNamedMetadata(ref, "llvm.gcov", 9) || has_symbol_prefix(ref, "llvm.instrprof."))
 		return "counts coverage or edges";
 	text = LLVMGetModuleInlineAsm(ref, &len);
-	if (len && memmem(text, len, ".halo.unit", strlen(".halo.unit")))
+	if (len && memmem(text, len, HALO_SEC_UNIT, strlen(HALO_SEC_UNIT)))
 		return "prepared before";
 	return NULL;
 }
 
-uint64_t halo_abi__hash(LLVMValueRef func)
+bool halo_module__is_lto(LLVMModuleRef ref)
 {
-	static const char *const attrs[] = {
-		"byval", "byref",    "sret",	  "inreg",	"zeroext",    "signext",
-		"nest",	 "inalloca", "swiftself", "swifterror", "swiftasync", "preallocated",
+	return LLVMGetModuleFlag(ref, "ThinLTO", strlen("ThinLTO")) ||
+	       LLVMGetModuleFlag(ref, "EnableSplitLTOUnit", strlen("EnableSplitLTOUnit"));
+}
+
+static bool counts_edges(LLVMModuleRef ref)
+{
+	return LLVMGetNamedGlobal(ref, "__llvm_profile_raw_version") ||
+	       LLVMGetNamedGlobal(ref, "__llvm_profile_filename");
+}
+
+bool halo_module__look(struct halo_module *m, LLVMModuleRef ref, enum halo_phase phase)
+{
+	*m = (struct halo_module){
+		.ref = ref,
+		.ctx = LLVMGetModuleContext(ref),
+		.phase = phase,
+		.ibt = halo_module__flag(ref, "cf-protection-branch") != 0,
+		.asan = any_function_has(ref, "sanitize_address"),
+		.instrumented = has_retpolines(ref) || counts_edges(ref),
 	};
-	unsigned n = LLVMCountParams(func);
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (unsigned i = 0; i <= n; i++) {
-		for (unsigned k = 0; k < sizeof(attrs) / sizeof(attrs[0]); k++) {
-			unsigned kind = LLVMGetEnumAttributeKindForName(attrs[k], strlen(attrs[k]));
-
-			if (LLVMGetEnumAttributeAtIndex(func, i, kind))
-				hash = (hash ^ (i << 8 | (k + 1))) * 0x100000001b3ULL;
-		}
-	}
-	return hash;
-}
-
-static int compare_funcs(const void *a, const void *b)
-{
-	return strcmp(((const struct halo_origin_func *)a)->name,
-		      ((const struct halo_origin_func *)b)->name);
-}
-
-static int compare_vars(const void *a, const void *b)
-{
-	return strcmp(((const struct halo_origin_var *)a)->name,
-		      ((const struct halo_origin_var *)b)->name);
-}
-
-static bool record_funcs(struct halo_unit_state *u)
-{
-	size_t n = 0;
-
-	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f))
-		n += halo_value__is_definition(f);
-	u->funcs = calloc(n + 1, sizeof(*u->funcs));
-	if (!u->funcs)
-		return false;
-	for (LLVMValueRef f = LLVMGetFirstFunction(u->ref); f; f = LLVMGetNextFunction(f)) {
-		struct halo_origin_func *o = &u->funcs[u->n_funcs];
-
-		if (!halo_value__is_definition(f))
-			continue;
-		o->name = strdup(halo_value__name(f));
-		if (!o->name)
-			return false;
-		o->type = LLVMGlobalGetValueType(f);
-		o->abi = halo_abi__hash(f);
-		o->cc = LLVMGetFunctionCallConv(f);
-		o->instrumented = halo_func__is_instrumented(f);
-		o->called = halo_func__is_called(f);
-		u->n_funcs++;
-	}
-	qsort(u->funcs, u->n_funcs, sizeof(*u->funcs), compare_funcs);
-	return true;
-}
-
-static bool record_vars(struct halo_unit_state *u)
-{
-	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(u->ref);
-	size_t n = 0;
-
-	for (LLVMValueRef v = LLVMGetFirstGlobal(u->ref); v; v = LLVMGetNextGlobal(v))
-		n += halo_value__is_definition(v);
-	u->vars = calloc(n + 1, sizeof(*u->vars));
-	if (!u->vars)
-		return false;
-	for (LLVMValueRef v = LLVMGetFirstGlobal(u->ref); v; v = LLVMGetNextGlobal(v)) {
-		struct halo_origin_var *o = &u->vars[u->n_vars];
-
-		if (!halo_value__is_definition(v))
-			continue;
-		o->name = strdup(halo_value__name(v));
-		if (!o->name)
-			return false;
-		o->size = LLVMABISizeOfType(layout, LLVMGlobalGetValueType(v));
-		o->constant = LLVMIsGlobalConstant(v);
-		u->n_vars++;
-	}
-	qsort(u->vars, u->n_vars, sizeof(*u->vars), compare_vars);
-	return true;
-}
-
-struct halo_unit_state *halo_unit__new(LLVMModuleRef ref)
-{
-	struct halo_unit_state *u = calloc(1, sizeof(*u));
-
-	if (!u)
-		return NULL;
-	u->ref = ref;
-	u->ctx = LLVMGetModuleContext(ref);
-	u->ibt = halo_module__flag(ref, "cf-protection-branch") != 0;
-	u->asan = any_function_has(ref, "sanitize_address");
-	u->instrumented = has_retpolines(ref);
-	if (!record_funcs(u) || !record_vars(u)) {
-		halo_unit__free(u);
-		return NULL;
-	}
-	return u;
-}
-
-void halo_unit__free(struct halo_unit_state *u)
-{
-	if (!u)
-		return;
-	for (size_t i = 0; i < u->n_funcs; i++)
-		free(u->funcs[i].name);
-	for (size_t i = 0; i < u->n_vars; i++)
-		free(u->vars[i].name);
-	free(u->funcs);
-	free(u->vars);
-	free(u->bc);
-	free(u);
-}
-
-struct halo_origin_func *halo_unit__func(const struct halo_unit_state *u, const char *name)
-{
-	struct halo_origin_func key = {.name = (char *)name};
-
-	return bsearch(&key, u->funcs, u->n_funcs, sizeof(*u->funcs), compare_funcs);
-}
-
-struct halo_origin_var *halo_unit__var(const struct halo_unit_state *u, const char *name)
-{
-	struct halo_origin_var key = {.name = (char *)name};
-
-	return bsearch(&key, u->vars, u->n_vars, sizeof(*u->vars), compare_vars);
+	return halo_module__own_unit(ref, &m->unit);
 }

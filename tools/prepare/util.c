@@ -60,3 +60,14 @@ uint64_t halo_module__flag(LLVMModuleRef ref, const char *name)
 	LLVMGetMDNodeOperands(wrapped, &value);
 	return value && LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
 }
+
+size_t halo_module__count(LLVMModuleRef ref)
+{
+	size_t n = 0;
+
+	for (LLVMValueRef v = LLVMGetFirstGlobal(ref); v; v = LLVMGetNextGlobal(v))
+		n++;
+	for (LLVMValueRef f = LLVMGetFirstFunction(ref); f; f = LLVMGetNextFunction(f))
+		n++;
+	return n;
+}

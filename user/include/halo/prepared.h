@@ -93,7 +93,7 @@ enum halo_reason {
 };
 
 enum halo_func_flag {
-	HALO_FUNC_LOCAL = 1 << 0,	/* internal linkage */
+	HALO_FUNC_LOCAL = 1 << 0,	/* internal linkage, in the bitcode */
 	HALO_FUNC_ABI_CHANGED = 1 << 1, /* can't be called as the bitcode declares it */
 	HALO_FUNC_IBT = 1 << 2,		/* entry begins with endbr64 */
 	HALO_FUNC_WEAK = 1 << 3,	/* calls may go to another copy: see the symbol table */
