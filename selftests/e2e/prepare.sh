@@ -3,75 +3,12 @@
 # Programs built with halo-cc do what those built with plain clang do, and carry sound tables.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../prepared.sh"
 
 src=$SELFTESTS_DIR/e2e/prepare
 need_built "$HALO_CC" "$HALO_CXX" "$BUILD_DIR/halo-prepare.so" "$BUILD_DIR/halo-stub.o"
 work_dir
 cd "$WORK"
-
-# check TEXT COMMAND...: one test, which passes if the command does.
-check()
-{
-	local text=$1 status
-	shift
-	# Not as a condition, which would turn off errexit inside.
-	set +e
-	(
-		trap - EXIT
-		set -e
-		"$@"
-	) >log 2>&1
-	status=$?
-	set -e
-	if ((status == 0)); then
-		tap_ok "$text"
-	else
-		tap_not_ok "$text" "$(head -20 log)"
-	fi
-}
-
-# no COMMAND...: fails if the command succeeds ("!" is no failure to errexit).
-no()
-{
-	if "$@"; then
-		return 1
-	fi
-}
-
-# Table contents, one row per line, fields in decimal. Rows of 32 bytes are four words.
-rows()
-{
-	objcopy --dump-section "$2=dump" "$1" /dev/null
-	od -An -v -t u8 -w32 dump
-}
-
-stub_word()
-{
-	objcopy --dump-section .halo.stub=dump "$1" /dev/null
-	od -An -v -t u8 -w8 dump | sed -n "$(($2 + 1))p" | tr -d ' '
-}
-
-has_slots()
-{
-	local first end addr slot count=0
-	first=$(($(stub_word "$1" 2) + 2 * 4096))
-	end=$(stub_word "$1" 3)
-	((first % 4096 == 0 && end % 4096 == 0 && first <= end)) || return 1
-	while read -r addr slot _; do
-		((addr != 0)) || return 1
-		((slot == 0)) && continue
-		((slot >= first && slot < end && slot % 8 == 0)) || return 1
-		count=$((count + 1))
-	done < <(rows "$1" .halo.func)
-	echo "$count slots"
-	((count >= $2))
-}
-
-has_entry()
-{
-	objdump -d --no-show-raw-insn --disassemble="$2" "$1" | grep -A2 "<$2>:" |
-		grep -q 'jmp  *\*.*(%rip)'
-}
 
 # same CC HALO "FLAGS" FILES...: both builds link without a word, and print the same.
 same()
@@ -96,7 +33,7 @@ for flags in "-O0" "-O1 -no-pie" "-O2" "-O2 -static" "-O2 -static-pie" "-O3 -fus
 	"-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld" \
 	"-O2 -fcf-protection=full" "-O2 -fstack-protector-all -D_FORTIFY_SOURCE=2" \
 	"-O2 -fsanitize=address" "-O1 -fsanitize=undefined -fno-sanitize=function" "-O2 -fcommon" \
-	"-O2 -fno-integrated-as"; do
+	"-O2 -fno-integrated-as" "-O2 -fuse-ld=gold -Wl,--gc-sections"; do
 	check "C: $flags" same clang-19 halo-cc "$flags" "$src"/calls*.c
 done
 
@@ -161,11 +98,6 @@ ibt_note()
 }
 check "our objects allow IBT and shadow stacks" ibt_note
 
-names()
-{
-	objcopy --dump-section .halo.str=dump "$1" /dev/null
-	tr '\0' '\n' <dump | sort
-}
 table_names()
 {
 	names calls >names.out
@@ -472,17 +404,6 @@ status()
 }
 check "errors are clang's own" status
 
-plain_lto()
-{
-	HALO_VERBOSE=1 "$HALO_CC" -O2 -flto -fuse-ld=lld "$src"/calls*.c -o lto 2>why
-	grep -q 'not prepared: -flto' why
-	(($(wc -l <why) == 1))
-	./lto >a
-	./calls >b
-	cmp a b
-}
-check "-flto is built plainly, and says why" plain_lto
-
 odd_names()
 {
 	cat >odd.c <<'EOF'
@@ -518,11 +439,24 @@ check "a build-id option of the user's stays" own_build_id
 
 shuffled()
 {
-	no "$HALO_CC" calls.o "$src"/calls[23].c -fuse-ld=lld \
-		-Wl,--shuffle-sections='halo_slots=-1' -o shuffled 2>why
+	"$HALO_CC" calls.o "$src"/calls[23].c -fuse-ld=lld -Wl,--shuffle-sections="$1" -o shuffled
+	has_slots shuffled 5
+	./shuffled >a
+	./calls >b
+	cmp a b
+}
+check "sections shuffled by lld" shuffled '*=5'
+check "sections reversed by lld" shuffled 'halo_slots=-1'
+
+moved()
+{
+	printf 'SECTIONS { halo_slots : { *halo-end.o(halo_slots) *(halo_slots) } } INSERT AFTER .data;\n' >moved.lds
+	no "$HALO_CC" calls.o "$src"/calls[23].c -fuse-ld=bfd -Wl,-dT,moved.lds -o moved 2>why
+	cat why
+	grep -q 'cause:  the linker moved' why
 	grep -q 'remedy:' why
 }
-check "slots that the linker moved are an error" shuffled
+check "slots that the linker moved are an error" moved
 
 unreachable_target()
 {
