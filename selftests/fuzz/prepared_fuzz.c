@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* build/selftests/fuzz/prepared_fuzz CORPUS…: the reader of prepared programs, by libFuzzer. */
+/* build/selftests/fuzz/prepared_fuzz CORPUS…: the readers of prepared programs and objects, by libFuzzer. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,5 +15,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	walk_prepared(fd);
 	close(fd);
+	walk_object(data, size);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/prepared.h"
+#include "lib/prepared_object.h"
 
 #define WALK_CHECK(cond)         \
 	do {                     \
@@ -93,6 +94,33 @@ static inline int walk_prepared(int fd)
 	walk_funcs(p);
 	walk_rest(p);
 	WALK_CHECK(halo_prepared__hash(p, hash, NULL) == 0);
+	halo_prepared__free(p);
+	return 0;
+}
+
+/* The code of halo_prepared__open_object(). */
+static inline int walk_object(const uint8_t *image, size_t size)
+{
+	struct halo_prepared *p;
+	size_t i, sum = 0;
+	int ret = halo_prepared__open_object(image, size, &p, NULL);
+
+	WALK_CHECK(ret <= 0);
+	if (ret)
+		return ret;
+	WALK_CHECK(p->n_units);
+	for (i = 0; i < p->n_units; i++)
+		sum += strlen(p->units[i].name) + p->units[i].bc[p->units[i].bc_size - 1];
+	for (i = 0; i < p->n_funcs; i++) {
+		WALK_CHECK(p->funcs[i].unit < p->n_units);
+		WALK_CHECK(halo_reason__text(p->funcs[i].reason)[0]);
+		sum += strlen(p->funcs[i].name);
+	}
+	for (i = 0; i < p->n_vars; i++) {
+		WALK_CHECK(p->vars[i].unit < p->n_units);
+		sum += strlen(p->vars[i].name);
+	}
+	__asm__ volatile("" : : "r"(sum));
 	halo_prepared__free(p);
 	return 0;
 }

@@ -156,9 +156,6 @@ static int read_prepared(const char *path, int fd, struct halo_prepared **out, s
 {
 	int ret = halo_prepared__open(fd, out, err);
 
-	if (ret == -ENODATA)
-		return refuse(path, ret, "it was not built with halo-cc",
-			      "build it with CC=halo-cc CXX=halo-c++, then enroll it", err);
 	if (ret)
 		return halo_err__wrap(err, ret, "%s", path);
 	ret = check_prepared(path, *out, err);

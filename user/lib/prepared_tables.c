@@ -248,6 +248,23 @@ static int read_vars(struct halo_prepared *p, const struct tables *t, struct hal
 	return 0;
 }
 
+/* The slots are loaded, so no tool removes them. */
+static int refuse_bare(const struct halo_prepared *p, struct halo_err *err)
+{
+	halo_err__set(err, -ENODATA, "the program carries no bitcode");
+	if (halo_section__find(p, HALO_SEC_SLOTS)) {
+		halo_err__cause(err,
+				"it was built with halo-cc, but its .halo.* sections were removed "
+				"(llvm-strip without options does that)");
+		halo_err__remedy(err, "strip it by strip, by llvm-strip --strip-debug, or with "
+				      "--wildcard --keep-section='.halo.*'");
+	} else {
+		halo_err__cause(err, "it was built without halo-cc");
+		halo_err__remedy(err, "build it with CC=halo-cc (CXX=halo-c++)");
+	}
+	return -ENODATA;
+}
+
 int halo_prepared__read_tables(struct halo_prepared *p, struct halo_err *err)
 {
 	struct tables t = {
@@ -259,13 +276,8 @@ int halo_prepared__read_tables(struct halo_prepared *p, struct halo_err *err)
 	};
 	int ret;
 
-	if (!t.unit && !t.bc && !t.func) {
-		halo_err__set(err, -ENODATA, "the program carries no bitcode");
-		halo_err__cause(err, "it was built without halo-cc, or its .halo.* sections were "
-				     "removed");
-		halo_err__remedy(err, "build it with CC=halo-cc (CXX=halo-c++)");
-		return -ENODATA;
-	}
+	if (!t.unit && !t.bc && !t.func)
+		return refuse_bare(p, err);
 	if (!t.unit || !t.bc || !t.str)
 		return halo_prepared__corrupt(err, "some of the .halo.* sections are missing");
 
