@@ -130,6 +130,9 @@ static void set_common(LLVMValueRef fn)
 
 	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
 				LLVMCreateEnumAttribute(ctx, kind, UWTABLE_ASYNC));
+	/* Large frames touch their pages one by one: Rust calls a function for that, C has it inline. */
+	if (ir__string_attr(fn, "probe-stack"))
+		ir__set_string_attr(fn, "probe-stack", "inline-asm");
 	if (!ir__has_attr(fn, "optnone"))
 		return;
 	/* Compiled at -O0: nothing else in the program was told to stay out of line. */

@@ -164,6 +164,8 @@ static int enter_function(struct binder *b, LLVMValueRef fn)
 	if (LLVMGetIntrinsicID(fn))
 		return 0;
 	strip_placement(fn);
+	/* Calls through a GOT word, of which an image has none (-fno-plt, Rust). */
+	ir__remove_attr(fn, "nonlazybind");
 	m = member_of(b, fn);
 	if (m)
 		return enter_member(b, fn, m);

@@ -46,7 +46,6 @@ static const char *check_attributes(LLVMValueRef fn)
 		"patchable-function-entry",
 		"fentry-call",
 		"split-stack",
-		"probe-stack",
 		"function-instrument",
 	};
 	size_t i;
@@ -137,17 +136,24 @@ static const char *check_body(const struct units *units, uint32_t unit, LLVMValu
 	return NULL;
 }
 
-/* The one kind of tables that landing.c knows how to bind; C has it too, for cleanups. */
+/* The one kind of tables that landing.c knows how to bind; C has it too, for cleanups, and Rust. */
 static const char *check_personality(LLVMValueRef fn)
 {
+	static const char *const known[] = {
+		"__gxx_personality_v0",
+		"__gcc_personality_v0",
+		"rust_eh_personality",
+	};
 	const char *name;
+	size_t i;
 
 	if (!LLVMHasPersonalityFn(fn))
 		return NULL;
 	name = resolve__name(LLVMGetPersonalityFn(fn));
-	return strcmp(name, "__gxx_personality_v0") && strcmp(name, "__gcc_personality_v0")
-		       ? "handles exceptions of a foreign kind"
-		       : NULL;
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(name, known[i]) == 0)
+			return NULL;
+	return "handles exceptions of a foreign kind";
 }
 
 static void explain(const struct halo_prepared *p, const char *why, struct facts *out)
