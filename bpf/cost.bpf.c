@@ -12,23 +12,42 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 halo_nr_cpus = 1;
 
+__noinline __u32 halo_account(__u32 tgid, __u64 from, __u64 to)
+{
+	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
+
+	if (!proc)
+		return 0;
+	cost__add(proc->family, from, to);
+	for (int i = 0; i < HALO_MAX_LIBRARIES; i++)
+		cost__add(proc->library[i], from, to);
+	return 1;
+}
+
+static __always_inline bool has_family(const struct halo_proc *proc, __u32 family)
+{
+	bool has = proc->family == family;
+
+	for (int i = 0; i < HALO_MAX_LIBRARIES; i++)
+		has |= proc->library[i] == family;
+	return has;
+}
+
 /* Arguments alone that all kernels have in these places: 5.18 added one behind them. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(halo_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct halo_slice *slice = bpf_map_lookup_elem(&halo_slice, &cpu);
-	struct halo_cost *cost;
 	__u64 now, start;
 
 	if (!slice)
 		return 0;
 	now = bpf_ktime_get_ns();
 	start = __sync_lock_test_and_set(&slice->start_ns, 0);
-	cost = cost__of(task__tgid(prev));
 	/* A start of 0: it has been running since before this program was attached. */
-	if (cost)
-		cost__add(cost, start, now);
+	if (start)
+		halo_account(task__tgid(prev), start, now);
 	slice->tgid = task__tgid(next) ?: HALO_SLICE_IDLE;
 	__sync_lock_test_and_set(&slice->start_ns, now);
 	return 0;
@@ -66,7 +85,7 @@ int halo_adopt(struct bpf_iter__task *ctx)
 }
 
 /* Account what @cpu gave to @family up to @now. */
-static __always_inline void flush(__u32 cpu, __u32 family, struct halo_cost *cost, __u64 now)
+static __always_inline void flush(__u32 cpu, __u32 family, __u64 now)
 {
 	struct halo_slice *slice = bpf_map_lookup_elem(&halo_slice, &cpu);
 	struct halo_proc *proc;
@@ -80,11 +99,11 @@ static __always_inline void flush(__u32 cpu, __u32 family, struct halo_cost *cos
 	if (!start || start >= now)
 		return;
 	proc = bpf_map_lookup_elem(&halo_proc, &tgid);
-	if (!proc || proc->family != family)
+	if (!proc || !has_family(proc, family))
 		return;
 	/* Lost to a switch: that one accounts. The start is never the same again. */
 	if (__sync_val_compare_and_swap(&slice->start_ns, start, now) == start)
-		cost__add(cost, start, now);
+		halo_account(tgid, start, now);
 }
 
 SEC("syscall")
@@ -99,7 +118,7 @@ int halo_cost_switch(struct halo_cost_args *args)
 		return -2; /* ENOENT */
 	now = bpf_ktime_get_ns();
 	for (__u32 cpu = 0; cpu < HALO_MAX_CPUS && cpu < halo_nr_cpus; cpu++)
-		flush(cpu, family, cost, now);
+		flush(cpu, family, now);
 	cost->arm = args->arm;
 	for (int i = 0; i < HALO_MAX_ARMS; i++)
 		args->ns[i] = cost->ns[i];

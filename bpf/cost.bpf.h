@@ -8,20 +8,15 @@
  */
 #include "maps.bpf.h"
 
-/* The cost record of a thread group's family; NULL: not under audit. */
-static __always_inline struct halo_cost *cost__of(__u32 tgid)
-{
-	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
-	__u32 family;
+/* Time of a thread group, for all of its families that are under audit. */
+__u32 halo_account(__u32 tgid, __u64 from, __u64 to);
 
-	if (!proc || !proc->family)
-		return NULL;
-	family = proc->family;
-	return bpf_map_lookup_elem(&halo_cost, &family);
-}
-
-static __always_inline void cost__add(struct halo_cost *cost, __u64 from, __u64 to)
+static __always_inline void cost__add(__u32 family, __u64 from, __u64 to)
 {
+	struct halo_cost *cost = family ? bpf_map_lookup_elem(&halo_cost, &family) : NULL;
+
+	if (!cost)
+		return;
 	if (from < cost->since_ns)
 		from = cost->since_ns;
 	if (to > from)
@@ -33,18 +28,14 @@ static __always_inline void cost__leave(__u32 tgid)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct halo_slice *slice = bpf_map_lookup_elem(&halo_slice, &cpu);
-	struct halo_cost *cost;
 	__u64 now, start;
 
 	if (!slice || !slice->start_ns || slice->tgid != tgid)
 		return;
-	cost = cost__of(tgid);
-	if (!cost)
-		return;
 	now = bpf_ktime_get_ns();
 	start = __sync_lock_test_and_set(&slice->start_ns, now);
 	if (start)
-		cost__add(cost, start, now);
+		halo_account(tgid, start, now);
 }
 
 #endif

@@ -39,6 +39,7 @@
 #define HALO_MAX_BRANCHES     64    /* of one branch stack; the deepest that a CPU has */
 #define HALO_MAX_FEED	      256   /* branch stacks that halo_branch_feed reads at once */
 #define HALO_MAX_ARMS	      8
+#define HALO_MAX_LIBRARIES    8 /* enrolled ones that a process is attached with */
 #define HALO_PATH_MAX	      128
 
 struct halo_build_id {
@@ -117,6 +118,7 @@ struct halo_proc {
 	__u64 ask_ns;	  /* the daemon is not asked to read it again before */
 	__u64 refresh_ns; /* it is asked then, whatever the number of pages */
 	__u64 asked;	  /* times in a row without finding anything new */
+	__u32 library[HALO_MAX_LIBRARIES]; /* families of its libraries' slots; 0: none */
 };
 
 /* What an event of HALO_EVENT_MAPS asks for waits so long, doubled each time, before it is asked again. */
@@ -348,6 +350,8 @@ struct halo_proc_args {
 enum halo_proc_what {
 	HALO_PROC_FAMILY = 1,
 	HALO_PROC_SPACE = 2, /* space and exec_pages */
+	HALO_PROC_ENTER = 4, /* family, of a library; once, if it is there already */
+	HALO_PROC_LEAVE = 8, /* the same */
 };
 
 /* halo_cost: family (__u32) → struct halo_cost: exact on-CPU time while an audit lasts */

@@ -137,6 +137,29 @@ static __always_inline __u64 refresh_doubling(const struct halo_proc *proc)
 	return proc->asked < HALO_REFRESH_DOUBLING ? proc->asked : HALO_REFRESH_DOUBLING;
 }
 
+/* The place of @family, 0 meaning a free one; HALO_MAX_LIBRARIES: there is none. */
+static __always_inline __u32 find_library(const struct halo_proc *proc, __u32 family)
+{
+	for (__u32 i = 0; i < HALO_MAX_LIBRARIES; i++)
+		if (proc->library[i] == family)
+			return i;
+	return HALO_MAX_LIBRARIES;
+}
+
+static __always_inline int set_library(struct halo_proc *proc, __u32 family, bool enter)
+{
+	__u32 i = find_library(proc, family);
+
+	if (enter != (i == HALO_MAX_LIBRARIES))
+		return 0;
+	if (enter)
+		i = find_library(proc, 0);
+	if (i >= HALO_MAX_LIBRARIES)
+		return -28; /* ENOSPC */
+	proc->library[i] = enter ? family : 0;
+	return 0;
+}
+
 SEC("syscall")
 int halo_proc_set(struct halo_proc_args *args)
 {
@@ -148,6 +171,8 @@ int halo_proc_set(struct halo_proc_args *args)
 		return -3; /* ESRCH */
 	if (args->what & HALO_PROC_FAMILY)
 		proc->family = args->family;
+	if (args->what & (HALO_PROC_ENTER | HALO_PROC_LEAVE))
+		return set_library(proc, args->family, args->what & HALO_PROC_ENTER);
 	if (args->what & HALO_PROC_SPACE) {
 		/* Where and how many at once. */
 		space = (__u64 *)&proc->space;

@@ -177,6 +177,42 @@ static void test_two_families(void)
 	stop(b);
 }
 
+/* A process with the slots of its program and of two libraries: each is told all of its time. */
+static void test_libraries(void)
+{
+	pid_t pid = start_family("spin", NULL, FAMILY);
+	uint64_t ns_program[HALO_MAX_ARMS], ns_library[HALO_MAX_ARMS];
+	struct halo_proc proc;
+	double before, after;
+	int refused;
+
+	halo_kernel__get_proc(f.k, pid, &proc);
+	for (uint32_t i = 1; i <= HALO_MAX_LIBRARIES; i++)
+		if (halo_kernel__set_library(f.k, pid, &proc, FAMILY + i, true) ||
+		    halo_kernel__set_library(f.k, pid, &proc, FAMILY + i, true))
+			die("no place for library %u", i);
+	refused = halo_kernel__set_library(f.k, pid, &proc, FAMILY + 100, true);
+	check(refused == -ENOSPC, "a process has so many libraries and no more, each once");
+	before = cpu_ns(pid);
+	begin(FAMILY, 0);
+	begin(FAMILY + 2, 3);
+	usleep(300000);
+	turn(FAMILY, 1, ns_program);
+	turn(FAMILY + 2, 4, ns_library);
+	after = cpu_ns(pid);
+	check(near(ns_program[0], after - before, 2 * TICK_NS), "audited at a time: the program");
+	check(near(ns_library[3], after - before, 2 * TICK_NS), "and its library");
+	halo_kernel__set_library(f.k, pid, &proc, FAMILY + 2, false);
+	usleep(50000);
+	turn(FAMILY + 2, 5, ns_library);
+	usleep(50000);
+	turn(FAMILY + 2, 6, ns_library);
+	check(!ns_library[5], "a library that was closed is told nothing more");
+	halo_kernel__cost_end(f.k, FAMILY);
+	halo_kernel__cost_end(f.k, FAMILY + 2);
+	stop(pid);
+}
+
 static void test_refusals(void)
 {
 	uint64_t ns[HALO_MAX_ARMS];
@@ -209,6 +245,7 @@ int main(int argc, char **argv)
 	test_running_at_begin();
 	test_turns();
 	test_two_families();
+	test_libraries();
 	test_refusals();
 
 	fixture__close(&f);

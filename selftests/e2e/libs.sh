@@ -165,4 +165,33 @@ tell busy 0
 end_host
 tap_is "a process that ends while a thread works in the library ends well" 0 "$host_status"
 
+# A program with libraries, all enrolled: one process that each of them knows.
+library libthird.so -DFACTOR=7u
+halo enroll prepared >/dev/null
+halo enroll libthird.so >/dev/null
+start_host prepared
+tell open 0 ./libfirst.so
+tell open 1 ./libthird.so
+for binary in prepared libfirst.so libthird.so; do
+	wait_for 20 attached $binary "$host" || true
+	tap_is "$binary is attached beside others" true "$(attached $binary "$host")"
+done
+tap_is "with three mappings each" 9 "$(mappings "$host")"
+tell busy 1
+wait_for 60 has_section libthird.so adopted || true
+tap_run "a library's code is found hot beside others, and made faster" has_section libthird.so adopted
+halo unenroll prepared >/dev/null
+tell work 1 10
+tap_is "the library stays when its program is unenrolled" true "$(attached libthird.so "$host")"
+tell fork
+child=$answer
+tell work 1 10
+wait_for 20 attached libthird.so "$child" || true
+tap_is "for children too" "true true" \
+	"$(attached libthird.so "$child") $(attached libfirst.so "$child")"
+end_host
+forgotten_all() { forgotten libthird.so "$1" && forgotten libfirst.so "$1"; }
+wait_for 20 forgotten_all "$child" || true
+tap_run "until they end" forgotten_all "$child"
+
 tap_done

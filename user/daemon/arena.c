@@ -21,6 +21,7 @@ struct arena_header {
 	uint64_t version;
 	uint64_t next; /* bytes in use, page-aligned */
 	uint8_t hash[32];
+	int64_t place; /* link-time address; 0: not chosen yet, or given by the kind of binary */
 };
 
 struct halo_arena {
@@ -187,6 +188,16 @@ void halo_arena__close(struct halo_arena *arena)
 		munmap(arena->index, HALO_INDEX_SIZE);
 	zclose(&arena->fd);
 	free(arena);
+}
+
+int halo_arena__place(struct halo_arena *arena, int64_t *place, struct halo_err *err)
+{
+	if (arena->header.place) {
+		*place = arena->header.place;
+		return 0;
+	}
+	arena->header.place = *place;
+	return write_header(arena, err);
 }
 
 uint64_t halo_arena__next(const struct halo_arena *arena)

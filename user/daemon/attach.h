@@ -31,6 +31,11 @@ int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct ha
 		     struct halo_err *err);
 void halo_arena__close(struct halo_arena *arena);
 /*
+ * The place of a library's arena, for good: *place is what it shall be, and then what it is, since
+ * images of an earlier daemon may be there.
+ */
+int halo_arena__place(struct halo_arena *arena, int64_t *place, struct halo_err *err);
+/*
  * Bytes in use; the next image goes at halo_arena__next(), page-aligned. HALO_ARENA_FIRST at least:
  * the file begins with a header, by which a later daemon adopts it, and the unwind index. One open
  * arena per binary at a time.

@@ -215,6 +215,45 @@ static int check_build_id(struct halo_daemon *d, const struct halo_prepared *pre
 	return 0;
 }
 
+/* How many libraries that a process may still have mapped have their arena there. */
+static unsigned int count_place(const struct halo_daemon *d, int64_t place)
+{
+	const struct halo_program *p;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(p, &d->programs, link)
+		n += p->prepared->arena == place;
+	TAILQ_FOREACH(p, &d->retired, link)
+		n += p->prepared->arena == place;
+	return n;
+}
+
+/* The one that fewest have; of those the highest, which clears most of what lies between. */
+static int64_t choose_place(const struct halo_daemon *d)
+{
+	unsigned int fewest = ~0U, n;
+	int64_t best = 0;
+
+	for (int i = HALO_LIBRARY_PLACES - 1; i >= 0; i--) {
+		n = count_place(d, HALO_LIBRARY_ARENA(i));
+		if (n >= fewest)
+			continue;
+		fewest = n;
+		best = HALO_LIBRARY_ARENA(i);
+	}
+	return best;
+}
+
+static int open_arena(struct halo_program *p, struct halo_err *err)
+{
+	int ret = halo_arena__open(p->daemon->store, p->hash, &p->arena, err);
+
+	if (ret || !p->prepared->is_library)
+		return ret;
+	p->prepared->arena = choose_place(p->daemon);
+	return halo_arena__place(p->arena, &p->prepared->arena, err);
+}
+
 /* What is the enrollment's, as against the binary's. */
 static int reset(struct halo_program *p, int fd, char **path, const char *fp, struct halo_err *err)
 {
@@ -279,7 +318,7 @@ static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared 
 	if (!ret)
 		ret = number(d, fd, hash, &p->exe_id, err);
 	if (!ret)
-		ret = halo_arena__open(d->store, hash, &p->arena, err);
+		ret = open_arena(p, err);
 	if (!ret)
 		ret = reset(p, fd, path, fp, err);
 	if (!ret)

@@ -86,10 +86,27 @@ void halo_group__orphaned(struct halo_program *p, struct halo_group *group)
 		halo_group__free(p, group);
 }
 
+/* The kernel side gives children what their parent has, so it must not keep what is gone. */
+static void withdraw(const struct halo_process *proc)
+{
+	struct halo_kernel *kernel = proc->program->daemon->kernel;
+	struct halo_proc entry;
+
+	if (!proc->program->prepared->is_library ||
+	    halo_kernel__get_proc(kernel, proc->pid, &entry))
+		return;
+	if (entry.exe_id == proc->program->exe_id)
+		halo_kernel__set_family(kernel, proc->pid, &entry, 0);
+	else
+		halo_kernel__set_library(kernel, proc->pid, &entry, proc->group->id, false);
+}
+
 static void leave_group(struct halo_process *proc)
 {
 	struct halo_group *group = proc->group;
 
+	if (group)
+		withdraw(proc);
 	proc->group = NULL;
 	if (group && !--group->procs && !group->pending)
 		halo_group__free(proc->program, group);
@@ -103,15 +120,24 @@ void halo_process__remove(struct halo_process *proc)
 	free(proc);
 }
 
-/* The kernel side may know the process by another binary. */
+/* The kernel side may know the process by another binary, or has to from now on. */
 static void forget_in_kernel(const struct halo_process *proc)
 {
-	struct halo_kernel *kernel = proc->program->daemon->kernel;
+	struct halo_daemon *d = proc->program->daemon;
+	struct halo_layout layout;
+	struct halo_process *other;
+	struct halo_program *p;
 	struct halo_proc entry;
 
-	if (!halo_kernel__get_proc(kernel, proc->pid, &entry) &&
-	    entry.exe_id == proc->program->exe_id)
-		halo_kernel__del_proc(kernel, proc->pid);
+	if (halo_kernel__get_proc(d->kernel, proc->pid, &entry) ||
+	    entry.exe_id != proc->program->exe_id)
+		return;
+	halo_kernel__del_proc(d->kernel, proc->pid);
+	TAILQ_FOREACH(p, &d->programs, link) {
+		other = p == proc->program ? NULL : halo_process__find(p, proc->pid);
+		if (other && !halo_identity__layout(p, proc->pid, &layout, NULL))
+			halo_process__announce(p, proc->pid, other->group, &layout);
+	}
 }
 
 void halo_process__remove_all(struct halo_program *p)
@@ -131,29 +157,64 @@ void halo_process__refused(struct halo_process *proc, const char *reason)
 	halo_program__note(proc->program, "process %d is not attached: %s", proc->pid, reason);
 }
 
+/* Of the process, and not of one that had its number. */
+static bool is_about(const struct halo_proc *entry, const struct halo_layout *layout)
+{
+	return entry->start_ns / HALO_START_STEP == layout->start_ns / HALO_START_STEP;
+}
+
+/* Beside the executable's. An attempt that came to nothing may have left another group there. */
+static int announce_library(struct halo_program *p, pid_t pid, const struct halo_proc *entry,
+			    const struct halo_group *group)
+{
+	const struct halo_group *other;
+	int ret;
+
+	TAILQ_FOREACH(other, &p->groups, link) {
+		ret = halo_kernel__set_library(p->daemon->kernel, pid, entry, other->id,
+					       other == group);
+		if (ret && other == group)
+			return ret;
+	}
+	return 0;
+}
+
+/* What the library's entry says of slots goes on being true beside the executable's. */
+static void keep_libraries(struct halo_proc *entry, const struct halo_proc *old)
+{
+	memcpy(entry->library, old->library, sizeof(entry->library));
+	for (size_t i = 0; i < HALO_MAX_LIBRARIES && old->family; i++) {
+		if (entry->library[i])
+			continue;
+		entry->library[i] = old->family;
+		break;
+	}
+}
+
 /* The kernel side has the exact start time if it saw the exec; a scan knows it in 10 ms steps. */
 int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group *group,
 			   const struct halo_layout *layout)
 {
 	struct halo_kernel *kernel = p->daemon->kernel;
 	uint32_t family = group ? group->id : 0;
-	struct halo_proc entry;
-	bool known = !halo_kernel__get_proc(kernel, pid, &entry);
+	struct halo_proc entry, old;
+	bool known = !halo_kernel__get_proc(kernel, pid, &old);
 
-	/* A library's process keeps the entry of its executable. */
-	if (known && entry.exe_id != p->exe_id && p->prepared->is_library &&
-	    entry.start_ns / HALO_START_STEP == layout->start_ns / HALO_START_STEP)
-		return 0;
-	if (known && entry.exe_id == p->exe_id)
-		return halo_kernel__set_family(kernel, pid, &entry, family);
+	if (known && old.exe_id == p->exe_id)
+		return halo_kernel__set_family(kernel, pid, &old, family);
+	known = known && is_about(&old, layout);
+	if (known && p->prepared->is_library)
+		return announce_library(p, pid, &old, group);
 	entry = (struct halo_proc){
 		.exe_id = p->exe_id,
 		.family = family,
-		.start_ns = layout->start_ns,
+		.start_ns = known ? old.start_ns : layout->start_ns,
 		.text_start_addr = layout->text_start,
 		.text_end_addr = layout->text_end,
 		.text_off = layout->text_off,
 	};
+	if (known)
+		keep_libraries(&entry, &old);
 	return halo_kernel__set_proc(kernel, pid, &entry);
 }
 

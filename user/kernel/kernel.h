@@ -97,6 +97,9 @@ int halo_kernel__del_proc(struct halo_kernel *k, uint32_t tgid);
  */
 int halo_kernel__set_family(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
 			    uint32_t family);
+/* A library's family, beside that of the executable. -ENOSPC: HALO_MAX_LIBRARIES are there. */
+int halo_kernel__set_library(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
+			     uint32_t family, bool enter);
 int halo_kernel__set_regions(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
 			     uint64_t exec_pages, uint64_t wait_ns, const struct halo_region *v,
 			     size_t n);

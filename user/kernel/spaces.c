@@ -263,6 +263,20 @@ int halo_kernel__set_family(struct halo_kernel *k, uint32_t tgid, const struct h
 	return set(k, &args);
 }
 
+int halo_kernel__set_library(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
+			     uint32_t family, bool enter)
+{
+	struct halo_proc_args args = {
+		.tgid = tgid,
+		.what = enter ? HALO_PROC_ENTER : HALO_PROC_LEAVE,
+		.start_ns = proc->start_ns,
+		.exec_ns = proc->exec_ns,
+		.family = family,
+	};
+
+	return set(k, &args);
+}
+
 void halo_kernel__spaces(const struct halo_kernel *k, struct halo_spaces_info *out)
 {
 	const struct halo_spaces *s = k->spaces;

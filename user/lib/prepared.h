@@ -92,6 +92,7 @@ struct halo_prepared {
 	bool pic;	 /* ET_DYN */
 	bool is_static;	 /* no PT_INTERP and no DT_NEEDED */
 	bool is_library; /* ET_DYN without PT_INTERP and not static-pie */
+	int64_t arena;	 /* of a library: its place, once the daemon has chosen one; else 0 */
 	struct halo_segment *segments;
 	size_t n_segments;
 	uint64_t tls_size, tls_align; /* PT_TLS; size 0: none */
@@ -146,7 +147,7 @@ bool halo_prepared__vaddr_to_off(const struct halo_prepared *p, uint64_t vaddr, 
 static inline int64_t halo_prepared__arena(const struct halo_prepared *p)
 {
 	if (p->is_library)
-		return HALO_ARENA_LIBRARY;
+		return p->arena ? p->arena : HALO_LIBRARY_ARENA(HALO_LIBRARY_PLACES - 1);
 	return p->pic ? HALO_ARENA_PIC : HALO_ARENA_FIXED;
 }
 

@@ -146,13 +146,17 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
  * Where a process's arena lies: at a fixed distance from the load bias (load address - link
  * address), so that one image fits all processes of a binary. Position-independent executables have
  * it 1 GiB below, clear of brk; fixed ones have nothing below. Their brk begins anywhere in the GiB
- * above the program, so it lies as high as code and data of theirs can be reached from. Libraries are
- * mapped downwards, with what is mapped later below them, so theirs lies above.
+ * above the program, so it lies as high as code and data of theirs can be reached from.
+ *
+ * Libraries are mapped downwards, with what is mapped later below them, so theirs lie above. They lie
+ * next to each other too, so each library has a place of its own among these.
  */
 #define HALO_ARENA_PIC	   (-(1LL << 30))
 #define HALO_ARENA_FIXED   0x78000000LL
-#define HALO_ARENA_LIBRARY (7LL << 28)
 #define HALO_ARENA_SIZE	   (64ULL << 20)
+
+#define HALO_LIBRARY_PLACES 13
+#define HALO_LIBRARY_ARENA(i) ((256LL << 20) + (i) * (128LL << 20))
 
 /*
  * The arena's first page is the daemon's. Behind it is the unwind index, which only grows: entries by
