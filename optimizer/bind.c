@@ -62,7 +62,7 @@ static int bind_unit(struct binder *b, struct units *units)
 				     units->state[b->unit].why);
 	LLVMSetModuleInlineAsm2(b->module, "", 0);
 	bind__drop_special(b->module);
-	return bind__functions(b) ?: bind__globals(b);
+	return bind__functions(b) ?: bind__thread_locals(b) ?: bind__globals(b);
 }
 
 /* The first unit's module becomes the one that the others are linked into. */

@@ -38,6 +38,8 @@ void bind__member_name(const struct member *m, char *buf, size_t size);
 /* llvm.used, llvm.global_ctors and so on: what they do was done in the program. */
 void bind__drop_special(LLVMModuleRef module);
 int bind__functions(struct binder *b);
+/* bind_tls.c */
+int bind__thread_locals(struct binder *b);
 int bind__globals(struct binder *b);
 
 /* Name @value so that its unit's local names are unique, and enter it. */

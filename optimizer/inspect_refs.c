@@ -11,6 +11,7 @@ struct refs {
 	const struct halo_prepared *p;
 	const struct words *words;
 	uint32_t unit;
+	bool for_address; /* of what is in the operand at hand, in the calling thread */
 	char *buf;
 	size_t size;
 };
@@ -41,9 +42,13 @@ static int check_variable(struct refs *refs, LLVMValueRef var)
 	const char *name = resolve__name(var);
 
 	if (LLVMIsThreadLocal(var) || place.where == WHERE_TLS) {
-		if (place.where != WHERE_TLS)
-			return refuse(refs, name, "is a thread-local variable of another module");
-		return refs->p->is_library ? refuse(refs, name, "is thread-local") : 0;
+		if (place.where == WHERE_TLS && !refs->p->is_library)
+			return 0;
+		if (!refs->for_address)
+			return refuse(refs, name, "is a thread-local variable, unusually used");
+		return resolve__accessor(refs->p, refs->unit, var)
+			       ? 0
+			       : refuse(refs, name, "is a thread-local variable out of reach");
 	}
 	if (place.where != WHERE_NOWHERE)
 		return check_import(refs, var, place);
@@ -104,6 +109,7 @@ static int check_operands(struct refs *refs, LLVMValueRef inst)
 	int i, n = LLVMGetNumOperands(inst), ret;
 	bool in_table = LLVMIsALandingPadInst(inst) || ir__is_intrinsic(inst, "llvm.eh.typeid.for");
 
+	refs->for_address = ir__is_intrinsic(inst, "llvm.threadlocal.address");
 	/* The callee is a call's last operand. */
 	if (ir__callee(inst))
 		n--;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../user/lib/util.h"
@@ -123,6 +124,22 @@ struct place resolve__value(const struct halo_prepared *p, uint32_t unit, LLVMVa
 	if (place.where == WHERE_NOWHERE && !resolve__is_local(value))
 		place = resolve__external(p, resolve__name(value));
 	return place;
+}
+
+const struct halo_func *resolve__accessor(const struct halo_prepared *p, uint32_t unit,
+					  LLVMValueRef var)
+{
+	const struct halo_func *row;
+	char name[4096];
+	uint32_t i;
+
+	if (snprintf(name, sizeof(name), HALO_TLS_PREFIX "%s", resolve__name(var)) >=
+	    (int)sizeof(name))
+		return NULL;
+	row = halo_prepared__func(p, (int)unit, name);
+	for (i = 0; i < p->n_units && !row && !resolve__is_local(var); i++)
+		row = halo_prepared__func(p, (int)i, name);
+	return row;
 }
 
 /* As a function, or at each of its calls. */

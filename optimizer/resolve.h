@@ -45,6 +45,13 @@ const struct halo_func *resolve__func(const struct halo_prepared *p, uint32_t un
  */
 bool resolve__is_never(const struct halo_prepared *p, uint32_t unit, LLVMValueRef fn);
 
+/*
+ * The unit's function that returns the address of a thread-local variable, or that of another unit
+ * which names the same one. NULL: there is none.
+ */
+const struct halo_func *resolve__accessor(const struct halo_prepared *p, uint32_t unit,
+					  LLVMValueRef var);
+
 bool resolve__is_local(LLVMValueRef value);
 
 /* NUL-terminated, LLVM's own copy. */

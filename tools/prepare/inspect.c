@@ -246,6 +246,8 @@ unsigned halo_func__reason(const struct halo_module *m, LLVMValueRef func,
 {
 	const char *section = LLVMGetSection(func);
 
+	if (halo_func__is_accessor(func))
+		return HALO_SMALL;
 	if (!strcmp(halo_value__name(func), "main"))
 		return HALO_MAIN;
 	if (halo_value__has_attr(func, "naked"))
@@ -296,7 +298,8 @@ unsigned halo_func__flags(const struct halo_module *m, LLVMValueRef func,
 
 	if (origin ? origin->flags & HALO_ORIGIN_LOCAL : local)
 		flags |= HALO_FUNC_LOCAL;
-	if (!same_signature(func, origin) || (local && returns_garbage(func)))
+	if (!halo_func__is_accessor(func) &&
+	    (!same_signature(func, origin) || (local && returns_garbage(func))))
 		flags |= HALO_FUNC_ABI_CHANGED;
 	if (m->ibt)
 		flags |= HALO_FUNC_IBT;

@@ -180,6 +180,9 @@ void halo_prepare__finish(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 	if (!rows.f)
 		abort();
 	finish_vars(&m, &rows, o0);
+	/* Behind a full link no unit is told of a function that a pass made. */
+	if (phase != HALO_FULL_LINK)
+		halo_module__add_accessors(&m, put_in_group);
 	finish_funcs(&m, &rows);
 	fputs("\t.text\n", rows.f);
 	if (fclose(rows.f))

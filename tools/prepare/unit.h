@@ -56,6 +56,14 @@ LLVMValueRef halo_func__make_entry(const struct halo_module *m, LLVMValueRef fun
 /* A private name for where @func's own copy is, also when another copy of it wins the link. */
 LLVMValueRef halo_func__local_name(const struct halo_module *m, LLVMValueRef func);
 
+/*
+ * tls.c: functions that return addresses of thread-local variables; @group puts a value into a
+ * section group.
+ */
+void halo_module__add_accessors(const struct halo_module *m,
+				void (*group)(const struct halo_module *m, LLVMValueRef value));
+bool halo_func__is_accessor(LLVMValueRef func);
+
 /* rows.c: tables as module assembly. */
 struct halo_rows {
 	FILE *f;

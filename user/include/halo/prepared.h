@@ -42,6 +42,12 @@
  */
 #define HALO_ENTRY_SIZE 16
 
+/*
+ * Behind this prefix a thread-local variable's name: a local function of the unit that returns its
+ * address in the calling thread. Libraries have it for their own, all units for those of others.
+ */
+#define HALO_TLS_PREFIX "halo.tls."
+
 /* Words of an image that depend on the process live in the first pages of halo_slots. */
 #define HALO_DATA_PAGES 2
 
@@ -155,8 +161,8 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
 #define HALO_ARENA_FIXED   0x78000000LL
 #define HALO_ARENA_SIZE	   (64ULL << 20)
 
-#define HALO_LIBRARY_PLACES 13
-#define HALO_LIBRARY_ARENA(i) ((256LL << 20) + (i) * (128LL << 20))
+#define HALO_LIBRARY_PLACES   10
+#define HALO_LIBRARY_ARENA(i) ((640LL << 20) + (i) * (128LL << 20))
 
 /*
  * The arena's first page is the daemon's. Behind it is the unwind index, which only grows: entries by
