@@ -23,8 +23,12 @@ $(BUILD)/halo-prepare.so: $(PREPARE_OBJ)
 
 # What is linked into other people's programs: no libc, and compatible with -fcf-protection=full.
 STUB_CFLAGS := -std=gnu11 -Os -fPIC -ffreestanding -fno-stack-protector -fvisibility=hidden \
+	       -mgeneral-regs-only \
 	       -fasynchronous-unwind-tables -fcf-protection=full -Wall -Wextra -Werror
 STUB_OBJ := $(addprefix $(BUILD)/halo-,begin.o stub.o unwind.o library.o end.o)
+
+# No exception passes the stub, and no signal comes while it is on a stack of its own.
+$(BUILD)/halo-stub.o $(BUILD)/halo-library.o: STUB_CFLAGS += -fno-asynchronous-unwind-tables
 
 $(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o $(BUILD)/halo-library.o: $(BUILD)/halo-%.o: user/stub/%.c
 	$(call msg,CC,$@)

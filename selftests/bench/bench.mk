@@ -8,13 +8,20 @@ $(BUILD)/bench-pairs: $(O)/selftests/bench/pairs.o $(O)/selftests/bench/measure.
 include selftests/bench/calls/calls.mk
 include selftests/bench/start/start.mk
 
-TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(START_ALL)
+$(BUILD)/bench-attach: $(O)/selftests/bench/attach.o $(ATTACH_SRC:%.c=$(O)/%.o) $(HALO_LIB_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_LIB_LIBS) -ljson-c -o $@
 
-.PHONY: bench-prepare bench-speedup
+TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(BUILD)/bench-attach $(START_ALL)
+
+.PHONY: bench-prepare bench-speedup bench-attach
 bench-prepare: all programs $(BUILD)/bench-pairs $(START_ALL)
 	$(Q)selftests/bench/prepare.sh
 
 bench-speedup: all programs
 	$(Q)selftests/bench/speedup.sh
 
-bench: bench-prepare bench-calls bench-speedup
+bench-attach: all $(ATTACH_ALL) $(BUILD)/bench-attach
+	$(Q)selftests/bench/attach.sh
+
+bench: bench-prepare bench-calls bench-speedup bench-attach

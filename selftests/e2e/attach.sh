@@ -150,6 +150,46 @@ for kind in target-nopie target-static; do
 	noticed_nothing "$kind"
 done
 
+# Whoever attaches may die at any moment. It is killed at each of its steps in turn, until it lives
+# to the end. The program must notice nothing, whether it was attached by then or not. (But for EINTR
+# from epoll_wait and the like, as after SIGSTOP and SIGCONT, if it comes right behind the stop.)
+steps=ptrace,process_vm_readv,process_vm_writev,pidfd_getfd,readlink,sendmsg,poll,sched_setattr
+steps=$steps,sched_getattr,sched_setscheduler
+
+# attach_killed MODE NUMBER: prints at which step it was attached at last, or what went wrong
+attach_killed() {
+	local step status
+	for ((step = 1; step < 80; step++)); do
+		begin "$dir/target" "$1"
+		[ -z "$2" ] || wait_for 20 asleep "$target" "$2"
+		strace -f -o /dev/null -e trace="$steps" -e inject="$steps:signal=KILL:when=$step" \
+			"$driver" inject "$dir/target" "$target" >"$WORK/inject" 2>&1 || true
+		status=0
+		wait "$target" || status=$?
+		if [ "$status" -ne 0 ]; then
+			echo "killed at step $step: status $status, $(cat "$WORK/target")"
+			return
+		fi
+		if grep -q '^attached' "$WORK/inject"; then
+			echo "attached at step $step"
+			return
+		fi
+	done
+	echo "never attached: $(cat "$WORK/inject")"
+}
+
+while read -r mode number; do
+	if [ -x "$(command -v strace)" ]; then
+		tap_like "$mode: whoever attaches it is killed at any step" \
+			"^attached at step [1-9][0-9]" "$(attach_killed "$mode" "$number")"
+	else
+		tap_skip "$mode: whoever attaches it is killed at any step" "no strace"
+	fi
+done <<-END
+	registers
+	soon 230
+END
+
 # To be left alone.
 while read -r mode reason; do
 	begin "$dir/target" "$mode"
@@ -181,9 +221,10 @@ fi
 tap_like "then attached after all" "switched" "$(inject "$dir/target" || true)"
 noticed_nothing "after that"
 
-# Scratch memory included; without the slots, which are the program's, and what is not loaded.
+# Without the slots, which are the program's, what is not loaded, what the linker merges into the
+# program's own note, and the scratch memory, which is untouched before an attach.
 size=$(size -A "$BUILD_DIR"/halo-{begin,stub,unwind,end}.o |
-	awk '$1 ~ /^\./ && $1 !~ /comment|addrsig|^\.halo/ { sum += $2 } END { print sum }')
+	awk '$1 ~ /^\./ && $1 !~ /comment|addrsig|property|^\.halo|^\.bss/ { sum += $2 } END { print sum }')
 tap_is "the stub is under 4 KiB" yes "$([ "$size" -lt 4096 ] && echo yes || echo "$size")"
 
 tap_done

@@ -46,7 +46,7 @@ static const char prepared_program[] =
 	"twin2:	ret\n"
 	"	.balign 16\n"
 	"stub:	syscall\n"
-	"	int3\n"
+	"	.fill 302, 1, 0xcc\n"
 
 	"	.section .rodata\n"
 	"text:	.asciz \"hello\"\n"
@@ -90,7 +90,7 @@ static const char prepared_program[] =
 	"	.ascii \"HLOUNIT1\"\n"
 	"	.quad \\id, \\bc, \\bc\\()_end - \\bc, 70000\n"
 	"	.long \\name, 0\n"
-	"	.short 1, 19\n"
+	"	.short 2, 19\n"
 	"	.long 0\n"
 	"	.endm\n"
 	"	.section .halo.unit, \"\", @progbits\n"
@@ -121,7 +121,7 @@ static const char prepared_program[] =
 	"	var mine@dtpoff, 8, 0x11, n_mine, 3\n"
 
 	"	.section .halo.stub, \"\", @progbits\n"
-	"	.quad 0x3142555453304c48, 1\n"
+	"	.quad 0x3142555453304c48, 2\n"
 	"	.quad slots_begin, slots_end, scratch, STUB, 0, 0\n"
 	"	.section .note.GNU-stack, \"\", @progbits\n";
 

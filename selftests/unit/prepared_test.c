@@ -276,8 +276,8 @@ static void test_refused(void **state)
 	assert_refused(build("-pie", "0x22", "slots_end", 0, "stub"), -EBADMSG, "among the slots");
 	assert_refused(build("-pie", "0x22", "slot_work", 2, "stub"), -EBADMSG, "should not have");
 	assert_refused(build("-pie", "0x22", "0", 0, "stub"), -EBADMSG, "no reason");
-	assert_refused(build("-pie", "0x22", "slot_work", 0, "main"), -EBADMSG, "no system call");
-	assert_refused(build("-pie", "0x22", "slot_work", 0, "text"), -EBADMSG, "no system call");
+	assert_refused(build("-pie", "0x22", "slot_work", 0, "main"), -EBADMSG, "attach code");
+	assert_refused(build("-pie", "0x22", "slot_work", 0, "text"), -EBADMSG, "attach code");
 	assert_refused(build_good("-r"), -ENOEXEC, "neither");
 }
 
@@ -326,7 +326,8 @@ static void test_fields(void **state)
 		const char *what;
 	} cases[] = {
 		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, magic), 1, "magic"},
-		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, version), 2, "version 2"},
+		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, version), HALO_FORMAT_VERSION + 1,
+		 "version 3"},
 		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, llvm), HALO_LLVM_MAJOR + 1, "LLVM"},
 		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, name), 1 << 20, "name"},
 		{HALO_SEC_UNIT, FIELD(struct halo_unit_row, bc), 1 << 20, "outside of .halo.bc"},
@@ -344,7 +345,8 @@ static void test_fields(void **state)
 		{HALO_SEC_VAR, FIELD(struct halo_var_row, flags), HALO_VAR_TLS,
 		 "outside of the program"},
 		{HALO_SEC_STUB, FIELD(struct halo_stub_row, magic), 1, "magic"},
-		{HALO_SEC_STUB, FIELD(struct halo_stub_row, version), 2, "version 2"},
+		{HALO_SEC_STUB, FIELD(struct halo_stub_row, version), HALO_FORMAT_VERSION + 1,
+		 "version 3"},
 		{HALO_SEC_STUB, FIELD(struct halo_stub_row, slots_begin), 4096, "pages"},
 		{HALO_SEC_STUB, FIELD(struct halo_stub_row, slots_end), -4096ULL, "pages"},
 		{HALO_SEC_STUB, FIELD(struct halo_stub_row, scratch), 4096, "scratch"},

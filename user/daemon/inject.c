@@ -8,11 +8,8 @@
 #include "inject.h"
 
 /*
- * A process of its own traces the program, for two reasons. When it ends, the kernel detaches from
- * a thread that never stopped, which nothing else can. And it lives on when the daemon dies: a
- * thread that is left alone with our registers kills its program. So nothing that can be blocked
- * stops the injecting process, it has no parent to be killed with, and the daemon never kills it.
- * What remains is a SIGKILL to it within the fraction of a millisecond that an attach takes.
+ * A process of its own traces the program: when it ends, the kernel detaches from a thread that never
+ * stopped, which nothing else can. It may end at any time: see tracee.h.
  */
 
 #define WAIT_MS	 5000 /* that the daemon waits for an attach */
@@ -33,12 +30,31 @@ static int stop_thread(struct halo_tracee *t, struct halo_err *err)
 
 	for (i = 0; i < RETRIES; i++) {
 		ret = halo_tracee__pick(t, err);
-		if (ret == 0)
-			ret = halo_tracee__stop(t, err);
+		if (ret)
+			break;
+		halo_tracee__hurry(t);
+		ret = halo_tracee__stop(t, err);
 		if (ret != -EAGAIN)
 			break;
 		nanosleep(&pause, NULL);
 	}
+	return ret;
+}
+
+/* The thread is stopped, and on its own again when this returns. */
+static int use_thread(struct halo_injection *inj, struct halo_err *err)
+{
+	struct halo_tracee *t = &inj->tracee;
+	__cleanup_fd int socket = -1;
+	int pair[2], ret;
+
+	ret = halo_tracee__divert(t, pair, err);
+	if (ret == 0)
+		ret = halo_inject__offer(inj, pair, &socket, err);
+	halo_tracee__let_go(t);
+	if (ret == 0)
+		ret = halo_inject__answer(inj, socket, err);
+	halo_tracee__put_back(t);
 	return ret;
 }
 
@@ -49,7 +65,7 @@ static int attach(void *ctx)
 	struct halo_tracee *t = &inj->tracee;
 	int ret;
 
-	ret = halo_inject__check_before(t->pid, a->family, &inj->offer, &a->err);
+	ret = halo_inject__check_before(inj, a->family, &a->err);
 	if (ret)
 		return ret;
 	inj->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
@@ -58,8 +74,7 @@ static int attach(void *ctx)
 	ret = stop_thread(t, &a->err);
 	if (ret)
 		return ret;
-	ret = halo_inject__map(inj, &a->err);
-	halo_tracee__release(t);
+	ret = use_thread(inj, &a->err);
 	a->stopped_us = (unsigned int)((halo_tracee__now() - t->stopped_at_ns) / 1000);
 	return ret ? ret : halo_inject__check_after(inj, &a->err);
 }
@@ -74,9 +89,10 @@ int halo_inject__attach(pid_t pid, const struct halo_prepared *p, const struct h
 				.tracee =
 					{
 						.pid = pid,
-						.syscall_addr = layout->bias + p->stub.syscall,
+						.code = layout->bias + p->stub.attach,
+						.scratch = layout->bias + p->stub.scratch,
 					},
-				.scratch = layout->bias + p->stub.scratch,
+				.code = p->attach_code,
 				.pidfd = -1,
 			},
 		.family = f,

@@ -8,21 +8,21 @@
 
 struct halo_injection {
 	struct halo_tracee tracee;
-	uint64_t scratch; /* HALO_SCRATCH_SIZE bytes of the program's, run-time address */
+	const uint8_t *code; /* HALO_ATTACH_CODE_SIZE bytes, as the file has them */
 	struct halo_offer offer;
 	int fds[HALO_MAP_COUNT]; /* ours */
 	int pidfd;
 };
 
-/*
- * With the thread stopped: hand it the descriptors, have it make the mappings and close them. On
- * failure whatever was opened or mapped in the program is gone again.
- */
-int halo_inject__map(struct halo_injection *inj, struct halo_err *err);
+/* With the thread stopped at its pair of sockets: hand it the offer. *socket: our end, or -errno. */
+int halo_inject__offer(struct halo_injection *inj, const int pair[2], int *socket,
+		       struct halo_err *err);
+/* With the thread let go: wait for it to have closed all, and hear whether it has its mappings. */
+int halo_inject__answer(struct halo_injection *inj, int socket, struct halo_err *err);
 
-/* Before: the slots are the program's own and hold what the family's file holds. */
-int halo_inject__check_before(pid_t pid, const struct halo_family *f,
-			      const struct halo_offer *offer, struct halo_err *err);
+/* Before: the slots are the program's own, slots and stub are as in the file, nobody is at it. */
+int halo_inject__check_before(const struct halo_injection *inj, const struct halo_family *f,
+			      struct halo_err *err);
 /* After: /proc/PID/maps shows the three mappings, of our files. */
 int halo_inject__check_after(const struct halo_injection *inj, struct halo_err *err);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -35,24 +36,20 @@ static int check_private(pid_t pid, uint64_t slots, struct halo_err *err)
 	return 0;
 }
 
-int halo_inject__check_before(pid_t pid, const struct halo_family *f,
-			      const struct halo_offer *offer, struct halo_err *err)
+static int check_slots(const struct halo_tracee *t, uint64_t slots, const struct halo_family *f,
+		       struct halo_err *err)
 {
 	const size_t data = HALO_DATA_PAGES * HALO_PAGE;
-	struct halo_tracee t = {.pid = pid};
 	__cleanup_free char *current = NULL;
 	const char *wanted;
 	uint64_t len;
 	int ret;
 
-	ret = check_private(pid, offer->map[HALO_MAP_SLOTS].addr, err);
-	if (ret)
-		return ret;
 	wanted = (const char *)halo_family__slots(f, &len);
 	current = malloc(len);
 	if (!current)
 		return halo_err__set(err, -ENOMEM, "out of memory");
-	ret = halo_tracee__read(&t, offer->map[HALO_MAP_SLOTS].addr, current, len);
+	ret = halo_tracee__read(t, slots, current, len);
 	if (ret)
 		return halo_err__set(err, ret, "cannot read its slots: %s", strerror(-ret));
 	if (memcmp(current + data, wanted + data, len - data) != 0) {
@@ -61,6 +58,40 @@ int halo_inject__check_before(pid_t pid, const struct halo_family *f,
 		return -EILSEQ;
 	}
 	return 0;
+}
+
+static int check_stub(const struct halo_injection *inj, struct halo_err *err)
+{
+	const struct halo_tracee *t = &inj->tracee;
+	uint8_t code[HALO_ATTACH_CODE_SIZE];
+	struct halo_scratch s;
+	char path[64];
+	int ret;
+
+	ret = halo_tracee__read(t, t->code, code, sizeof(code));
+	if (ret == 0)
+		ret = halo_tracee__read(t, t->scratch, &s, sizeof(s));
+	if (ret)
+		return halo_err__set(err, ret, "cannot read its stub: %s", strerror(-ret));
+	if (memcmp(code, inj->code, sizeof(code)) != 0)
+		return halo_err__set(err, -EBADMSG, "its stub is not where its tables say");
+	/* Left by an attempt that was broken off; a child has it from its parent. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", t->pid, (pid_t)s.busy);
+	if (s.busy && access(path, F_OK) == 0)
+		return halo_err__set(err, -EBUSY, "another attempt is still going on in it");
+	return 0;
+}
+
+int halo_inject__check_before(const struct halo_injection *inj, const struct halo_family *f,
+			      struct halo_err *err)
+{
+	uint64_t slots = inj->offer.map[HALO_MAP_SLOTS].addr;
+	int ret;
+
+	ret = check_private(inj->tracee.pid, slots, err);
+	if (ret == 0)
+		ret = check_slots(&inj->tracee, slots, f, err);
+	return ret ? ret : check_stub(inj, err);
 }
 
 static bool mapped_as_offered(const struct halo_maps *maps, const struct halo_mapping *wanted,

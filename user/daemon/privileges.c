@@ -28,6 +28,7 @@ static const struct {
 	{CAP_SETGID, true},	     /* the same, and no supplementary groups */
 	{CAP_KILL, true},	     /* end a worker that hangs */
 	{CAP_CHOWN, true},	     /* hand a job's folder to the worker's group */
+	{CAP_SYS_NICE, false},	     /* priority for a thread while it is attached */
 	{CAP_SYS_RESOURCE, false},   /* more locked memory for maps on kernels before 5.11 */
 };
 

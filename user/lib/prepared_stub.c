@@ -4,13 +4,12 @@
 #include "prepared_internal.h"
 #include "util.h"
 
-static const uint8_t syscall_insn[] = {0x0f, 0x05, 0xcc};
+static const uint8_t syscall_insn[] = {0x0f, 0x05};
 
-static int check_stub(const struct halo_prepared *p, struct halo_err *err)
+static int check_stub(struct halo_prepared *p, struct halo_err *err)
 {
 	const struct halo_stub_row *stub = &p->stub;
 	uint64_t data = HALO_DATA_PAGES * HALO_PAGE;
-	const uint8_t *insn;
 
 	if (stub->magic != HALO_STUB_MAGIC)
 		return halo_prepared__corrupt(err, "the stub's row has a wrong magic number");
@@ -25,9 +24,9 @@ static int check_stub(const struct halo_prepared *p, struct halo_err *err)
 	if (!halo_prepared__in_memory(p, stub->scratch, HALO_SCRATCH_SIZE, PF_W))
 		return halo_prepared__corrupt(err, "the stub's scratch memory is not writable");
 
-	insn = halo_prepared__bytes(p, stub->syscall, sizeof(syscall_insn), PF_X);
-	if (!insn || memcmp(insn, syscall_insn, sizeof(syscall_insn)) != 0)
-		return halo_prepared__corrupt(err, "no system call at the stub's address for it");
+	p->attach_code = halo_prepared__bytes(p, stub->attach, HALO_ATTACH_CODE_SIZE, PF_X);
+	if (!p->attach_code || memcmp(p->attach_code, syscall_insn, sizeof(syscall_insn)) != 0)
+		return halo_prepared__corrupt(err, "the stub's attach code is not there");
 	return 0;
 }
 

@@ -2,7 +2,8 @@
 
 /*
  * The stub: linked into every prepared program, it runs once, before main(), and asks the daemon
- * for the three mappings of halo/attach.h. It then leaves no descriptor, thread or signal behind.
+ * for the three mappings of halo/attach.h; or later, when a daemon diverts a thread to it (begin.S).
+ * It then leaves no descriptor, thread or signal behind.
  *
  * It may run before, or without, a working libc: raw system calls only, no errno, no thread-locals,
  * nothing that the compiler would turn into a call. Compile it -ffreestanding, without stack
@@ -21,6 +22,7 @@
 #define DATA_WORDS (HALO_DATA_PAGES * PAGE / sizeof(uint64_t))
 
 extern const uint64_t __halo_slots_begin[] __attribute__((visibility("hidden")));
+extern struct halo_scratch __halo_scratch __attribute__((visibility("hidden")));
 extern const uint64_t __halo_slots_end[] __attribute__((visibility("hidden")));
 
 static inline unsigned long slots_len(void)
@@ -290,17 +292,15 @@ static bool map_all(const struct halo_offer *offer, const int fd[HALO_MAP_COUNT]
 	return false;
 }
 
-static bool converse(long socket)
+/* The offer is there already. Not inlined, for the sake of the other caller's small stack. */
+static __attribute__((noinline)) bool take_offer(long socket)
 {
-	const struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION,
-					 (uint64_t)__halo_slots_begin};
 	struct halo_done done = {.magic = HALO_ATTACH_MAGIC};
 	struct halo_offer offer;
 	int fd[HALO_MAP_COUNT];
 	bool attached = false;
 
-	if (send_message(socket, &hello, sizeof(hello)) != sizeof(hello) ||
-	    !wait_for_answer(socket) || !receive_offer(socket, &offer, fd))
+	if (!receive_offer(socket, &offer, fd))
 		return false;
 	if (offer_valid(&offer))
 		attached = map_all(&offer, fd, &done);
@@ -309,6 +309,15 @@ static bool converse(long socket)
 	close_all(fd, HALO_MAP_COUNT);
 	send_message(socket, &done, sizeof(done));
 	return attached;
+}
+
+static bool converse(long socket)
+{
+	const struct halo_hello hello = {HALO_ATTACH_MAGIC, HALO_FORMAT_VERSION,
+					 (uint64_t)__halo_slots_begin};
+
+	return send_message(socket, &hello, sizeof(hello)) == sizeof(hello) &&
+	       wait_for_answer(socket) && take_offer(socket);
 }
 
 static bool attach(int argc, char **argv, char **envp)
@@ -338,4 +347,21 @@ __attribute__((constructor(101))) static void halo_stub(int argc, char **argv, c
 {
 	if (!attach(argc, argv, envp))
 		sys_mprotect(__halo_slots_begin, slots_len(), PROT_READ);
+}
+
+/*
+ * The diverted thread, on the stack in the scratch memory, signals blocked. @error: of socketpair(2).
+ * A daemon that is gone has sent no offer, and all ends here.
+ */
+__attribute__((visibility("hidden"))) void __halo_attach_running(long error);
+
+void __halo_attach_running(long error)
+{
+	int i;
+
+	if (error)
+		return;
+	take_offer(__halo_scratch.pair[0]);
+	for (i = 1; i >= 0; i--)
+		sys_close(__halo_scratch.pair[i]);
 }

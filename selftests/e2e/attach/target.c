@@ -225,6 +225,69 @@ static void sleep_until_signal(void)
 		fail("epoll_wait");
 }
 
+/* For half a second: no register and no flag of the processor changes on its own. */
+static void keep_registers(void)
+{
+	struct timespec now, end;
+	long failed;
+
+	ready();
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += 500000000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	do {
+		__asm__ volatile("std\n"
+				 "	mov $1, %%r8d; mov $2, %%r9d; mov $3, %%r10d; mov $4, %%r11d\n"
+				 "	mov $5, %%r12d; mov $6, %%r13d; mov $7, %%r14d; mov $8, %%r15d\n"
+				 "	mov $9, %%ebx; mov $10, %%edx; mov $11, %%esi; mov $12, %%edi\n"
+				 "	movq %%rbx, %%xmm15\n"
+				 "	mov $100000, %%ecx\n"
+				 "1:	mov $0x7fffffff, %%eax\n"
+				 "	add $1, %%eax\n"
+				 "	jno 2f; jns 2f; jc 2f; jz 2f; jnp 2f\n"
+				 "	mov $-1, %%eax\n"
+				 "	add $1, %%eax\n"
+				 "	jo 2f; js 2f; jnc 2f; jnz 2f; jnp 2f\n"
+				 "	lea -1(%%rcx), %%rcx\n"
+				 "	jrcxz 3f\n"
+				 "	jmp 1b\n"
+				 "2:	mov $-1, %%ecx\n"
+				 "3:	xor %%r8, %%r9; xor %%r9, %%r10; xor %%r10, %%r11\n"
+				 "	xor %%r11, %%r12; xor %%r12, %%r13; xor %%r13, %%r14\n"
+				 "	xor %%r14, %%r15; xor %%r15, %%rbx; xor %%rbx, %%rdx\n"
+				 "	xor %%rdx, %%rsi; xor %%rsi, %%rdi\n"
+				 "	movq %%xmm15, %%rax\n"
+				 "	cld\n"
+				 "	xor $9, %%rax\n"
+				 "	xor $12, %%rdi\n" /* 1 ^ … ^ 12 */
+				 "	or %%rdi, %%rax\n"
+				 "	or %%rcx, %%rax\n"
+				 : "=a"(failed)
+				 :
+				 : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+				   "r12", "r13", "r14", "r15", "xmm15", "cc", "memory");
+		if (failed) {
+			errno = 0;
+			fail("registers");
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < end.tv_sec ||
+		 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+	exit(0);
+}
+
+/* Soon over, and nothing else. */
+static void sleep_soon(void)
+{
+	struct timespec ts = {0, 700000000};
+
+	ready();
+	if (nanosleep(&ts, NULL))
+		fail("nanosleep");
+	exit(0);
+}
+
 static void under_seccomp(void)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -272,6 +335,8 @@ static const struct {
 	{"sigtimedwait", sleep_in_sigtimedwait},
 	{"signals", signals},
 	{"signal", sleep_until_signal},
+	{"registers", keep_registers},
+	{"soon", sleep_soon},
 	{"seccomp", under_seccomp},
 	{"vfork", in_vfork},
 	{"protected", protected_slots},

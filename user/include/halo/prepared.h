@@ -23,17 +23,17 @@
 #include <stdint.h>
 #endif
 
-#define HALO_FORMAT_VERSION 1
+#define HALO_FORMAT_VERSION 2
 #define HALO_UNIT_MAGIC	    0x3154494e554f4c48ULL /* "HLOUNIT1" */
 #define HALO_STUB_MAGIC	    0x3142555453304c48ULL
 
-#define HALO_SEC_UNIT  ".halo.unit"
-#define HALO_SEC_BC    ".halo.bc"
-#define HALO_SEC_FUNC  ".halo.func"
-#define HALO_SEC_VAR   ".halo.var"
-#define HALO_SEC_STR   ".halo.str"
-#define HALO_SEC_STUB  ".halo.stub"
-#define HALO_SEC_SLOTS "halo_slots"
+#define HALO_SEC_UNIT	    ".halo.unit"
+#define HALO_SEC_BC	    ".halo.bc"
+#define HALO_SEC_FUNC	    ".halo.func"
+#define HALO_SEC_VAR	    ".halo.var"
+#define HALO_SEC_STR	    ".halo.str"
+#define HALO_SEC_STUB	    ".halo.stub"
+#define HALO_SEC_SLOTS	    "halo_slots"
 
 /*
  * A redirectable function begins with one indirect jump through its slot ("jmp *slot(%rip)", after
@@ -54,9 +54,54 @@
 /* Their last word: where the process's arena begins, 0 until it has one. */
 #define HALO_DATA_ARENA (HALO_DATA_PAGES * 4096 / 8 - 1)
 
-#define HALO_SCRATCH_SIZE 128
+/*
+ * How a running program is attached: the daemon fills in the scratch memory, puts one stopped thread
+ * at the stub's attach code with the arguments of socketpair(2) in its registers, and gives it the
+ * offer through that socket pair. From there on the thread needs nobody: it maps what it was offered
+ * and takes all of its own registers back from the scratch memory.
+ */
+#define HALO_SCRATCH_SIZE     1024 /* struct halo_scratch */
+#define HALO_SCRATCH_RSP      120
+#define HALO_SCRATCH_RIP      128
+#define HALO_SCRATCH_FLAGS    136
+#define HALO_SCRATCH_MASK     144
+#define HALO_SCRATCH_WAIT     152
+#define HALO_SCRATCH_BUSY     176
+#define HALO_SCRATCH_SCHED    184
+#define HALO_ATTACH_CODE_SIZE 304
 
 #ifndef __ASSEMBLER__
+
+/* The kernel's struct sched_attr, first version. */
+struct halo_sched {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+struct halo_scratch {
+	/* What the thread goes on with: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi */
+	uint64_t regs[15];
+	uint64_t rsp, rip, flags;
+	uint64_t mask;	  /* its blocked signals */
+	uint64_t wait[2]; /* a struct timespec: for how long it waits, at the end, to be put back */
+	int32_t pair[2];  /* the sockets */
+	uint32_t busy;	  /* the thread, as the daemon numbers it; 0 once it needs none of this */
+	uint32_t reserved;
+	struct halo_sched
+		sched; /* to go back to, since it is in more of a hurry meanwhile; size 0: not */
+	uint64_t stack[99]; /* its stack meanwhile */
+};
+_Static_assert(sizeof(struct halo_scratch) == HALO_SCRATCH_SIZE, "as in assembly");
+_Static_assert(__builtin_offsetof(struct halo_scratch, rsp) == HALO_SCRATCH_RSP, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, rip) == HALO_SCRATCH_RIP, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, flags) == HALO_SCRATCH_FLAGS, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, mask) == HALO_SCRATCH_MASK, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, wait) == HALO_SCRATCH_WAIT, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, busy) == HALO_SCRATCH_BUSY, "the same");
+_Static_assert(__builtin_offsetof(struct halo_scratch, sched) == HALO_SCRATCH_SCHED, "the same");
 
 enum halo_unit_flag {
 	HALO_UNIT_O0 = 1 << 0, /* compiled at -O0: libcalls must not be simplified */
@@ -76,19 +121,19 @@ struct halo_unit_row {
 };
 
 /* Why a function has no slot; HALO_REDIRECTABLE when it has one. Append only. */
-#define HALO_REASONS(X)                                                                            \
-	X(REDIRECTABLE, "redirectable")                                                            \
-	X(MAIN, "main is entered once")                                                            \
-	X(SMALL, "small, and has no loop")                                                         \
-	X(NAKED, "naked")                                                                          \
-	X(RETURNS_TWICE, "returns twice")                                                          \
-	X(NORETURN, "never returns")                                                               \
-	X(SECTION, "placed in a section of its own by the source")                                 \
-	X(ABI_CHANGED, "the compiler changed its signature")                                       \
-	X(VARARG_LOCAL, "local and variadic")                                                      \
-	X(SANITIZED, "the build has instrumentation that depends on entries")                      \
-	X(PROLOGUE, "has prologue data or patchable entries already")                              \
-	X(STARTUP, "runs only at start or exit")                                                   \
+#define HALO_REASONS(X)                                                       \
+	X(REDIRECTABLE, "redirectable")                                       \
+	X(MAIN, "main is entered once")                                       \
+	X(SMALL, "small, and has no loop")                                    \
+	X(NAKED, "naked")                                                     \
+	X(RETURNS_TWICE, "returns twice")                                     \
+	X(NORETURN, "never returns")                                          \
+	X(SECTION, "placed in a section of its own by the source")            \
+	X(ABI_CHANGED, "the compiler changed its signature")                  \
+	X(VARARG_LOCAL, "local and variadic")                                 \
+	X(SANITIZED, "the build has instrumentation that depends on entries") \
+	X(PROLOGUE, "has prologue data or patchable entries already")         \
+	X(STARTUP, "runs only at start or exit")                              \
 	X(REGISTERS, "its calling convention leaves no register to entries that count")
 
 enum halo_reason {
@@ -103,7 +148,8 @@ enum halo_func_flag {
 	HALO_FUNC_ABI_CHANGED = 1 << 1, /* can't be called as the bitcode declares it */
 	HALO_FUNC_IBT = 1 << 2,		/* entry begins with endbr64 */
 	HALO_FUNC_WEAK = 1 << 3,	/* calls may go to another copy: see the symbol table */
-	HALO_FUNC_INLINED = 1 << 4,	/* all calls in its unit were inlined: its time is its callers' */
+	HALO_FUNC_INLINED =
+		1 << 4, /* all calls in its unit were inlined: its time is its callers' */
 };
 
 struct halo_func_row {
@@ -135,8 +181,8 @@ struct halo_stub_row {
 	uint64_t version;     /* HALO_FORMAT_VERSION */
 	uint64_t slots_begin; /* page-aligned; data pages first */
 	uint64_t slots_end;   /* page-aligned, exclusive */
-	uint64_t scratch;     /* HALO_SCRATCH_SIZE writable bytes for an attaching daemon */
-	uint64_t syscall;     /* address of a "syscall; int3" pair */
+	uint64_t scratch;     /* struct halo_scratch, writable, for an attaching daemon */
+	uint64_t attach; /* HALO_ATTACH_CODE_SIZE bytes of code; a syscall instruction is first */
 	uint64_t find_object; /* the stub's _dl_find_object(); 0: it has none */
 	uint64_t reserved;
 };
@@ -186,8 +232,8 @@ _Static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
 
 /* Directly behind the arena: counters, read-write in the program and in the daemon. */
 #define HALO_COUNTERS_SIZE (1ULL << 20)
-#define HALO_ARM_STRIDE	   64ULL	  /* bytes per CPU: one cache line */
-#define HALO_ARM_CPUS	   256ULL	  /* CPU numbers are taken modulo this */
+#define HALO_ARM_STRIDE	   64ULL  /* bytes per CPU: one cache line */
+#define HALO_ARM_CPUS	   256ULL /* CPU numbers are taken modulo this */
 #define HALO_ARM_SIZE	   (HALO_ARM_STRIDE * HALO_ARM_CPUS)
 #define HALO_ARMS	   (HALO_COUNTERS_SIZE / HALO_ARM_SIZE - 1)
 
