@@ -146,6 +146,7 @@ struct halo_program {
 
 	char denied[256]; /* non-empty: no variant runs any more, and why */
 	struct halo_journal journal;
+	bool unsaved; /* something has happened since the last halo_handover__save() */
 };
 
 /* What the daemon remembers of whatever has an exe_id, for its whole life. */

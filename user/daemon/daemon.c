@@ -14,6 +14,7 @@
 #include "control.h"
 #include "decide.h"
 #include "files.h"
+#include "handover.h"
 #include "job.h"
 #include "privileges.h"
 #include "process.h"
@@ -24,9 +25,12 @@
 #define LOG_TAG "daemon"
 #include "../lib/log.h"
 
-#define LOCK_FILE HALO_RUN_DIR "/lock"
-#define STORE_DIR HALO_RUN_DIR "/shm"
-#define JOBS_DIR  HALO_RUN_DIR "/jobs"
+#define LOCK_LOOKS   20
+#define LOCK_LOOK_US 50000
+
+#define LOCK_FILE    HALO_RUN_DIR "/lock"
+#define STORE_DIR    HALO_RUN_DIR "/shm"
+#define JOBS_DIR     HALO_RUN_DIR "/jobs"
 
 static void on_event(void *ctx, const struct halo_event *event)
 {
@@ -77,8 +81,22 @@ static void on_drain(void *ctx)
 	TAILQ_FOREACH(p, &d->programs, link) {
 		halo_process__let_go(p);
 		halo_decide__tick(p);
+		halo_handover__save(p);
 	}
 	halo_loop__arm(d->loop, &d->drain, halo_loop__now() + HALO_DRAIN_NS, on_drain, d);
+}
+
+/* A process that a killed daemon had just forked holds it for a moment more. */
+static bool take_lock(int fd)
+{
+	int i;
+
+	for (i = 0; i < LOCK_LOOKS; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return true;
+		usleep(LOCK_LOOK_US);
+	}
+	return false;
 }
 
 static int open_run_dir(int *lock_fd, struct halo_err *err)
@@ -94,7 +112,7 @@ static int open_run_dir(int *lock_fd, struct halo_err *err)
 	*lock_fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*lock_fd < 0)
 		return halo_err__set(err, -errno, "opening " LOCK_FILE ": %s", strerror(errno));
-	if (!flock(*lock_fd, LOCK_EX | LOCK_NB))
+	if (take_lock(*lock_fd))
 		return 0;
 	halo_err__set(err, -EALREADY, "the daemon is running already");
 	halo_err__cause(err, "another process holds " LOCK_FILE);
@@ -248,6 +266,7 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 	tell_ready(opts, ret ? err : NULL);
 	if (!ret) {
 		log_info("halo-bpf %s serves", HALO_VERSION);
+		halo_handover__restore(d);
 		halo_loop__arm(d->loop, &d->drain, 0, on_drain, d);
 		ret = halo_loop__run(d->loop);
 		log_info("stopped");

@@ -7,6 +7,7 @@
 
 #include "../lib/util.h"
 #include "files.h"
+#include "handover.h"
 #include "identity.h"
 #include "module.h"
 #include "process.h"
@@ -327,6 +328,7 @@ static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared 
 		halo_program__free(p);
 		return ret;
 	}
+	halo_handover__load(p);
 	*out = p;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "../lib/log.h"
 #include "../lib/util.h"
@@ -102,20 +103,35 @@ static void fill_data(struct halo_family *f)
 	halo_family__set_data(f, HALO_DATA_ARENA, f->bias + f->arena);
 }
 
+static int map_slots_of(struct halo_family *f, int fd, struct halo_err *err)
+{
+	void *map = mmap(NULL, f->file_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return halo_err__set(err, -errno, "cannot map the slots file: %m");
+	f->slots = map;
+	return 0;
+}
+
 static int map_slots(struct halo_family *f, struct halo_err *err)
 {
 	__cleanup_fd int fd = halo_store__open_file(f->store, f->name, O_CREAT | O_EXCL, err);
-	void *map;
 
 	if (fd < 0)
 		return fd;
 	/* All of its pages, so that no later access, the program's neither, fails for want of room. */
 	if (fallocate(fd, 0, 0, (off_t)f->file_len))
 		return halo_err__set(err, -errno, "cannot size the slots file: %m");
-	map = mmap(NULL, f->file_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	return map_slots_of(f, fd, err);
+}
+
+static int map_counters(struct halo_family *f, int fd, struct halo_err *err)
+{
+	void *map = mmap(NULL, HALO_COUNTERS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+
 	if (map == MAP_FAILED)
-		return halo_err__set(err, -errno, "cannot map the slots file: %m");
-	f->slots = map;
+		return halo_err__set(err, -errno, "cannot map the counters file: %m");
+	f->counters = map;
 	return 0;
 }
 
@@ -123,11 +139,10 @@ static int map_slots(struct halo_family *f, struct halo_err *err)
  * The counters' descriptor goes to programs writable, so it is no file of the store but a sealed
  * memfd: who holds it can't cut it short and so kill the daemon with SIGBUS.
  */
-static int map_counters(struct halo_family *f, struct halo_err *err)
+static int make_counters(struct halo_family *f, struct halo_err *err)
 {
 	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("halo-counters", flags | MFD_NOEXEC_SEAL);
-	void *map;
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("halo-counters", flags);
@@ -137,19 +152,14 @@ static int map_counters(struct halo_family *f, struct halo_err *err)
 	if (ftruncate(fd, HALO_COUNTERS_SIZE) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return halo_err__set(err, -errno, "cannot size the counters file: %m");
-	map = mmap(NULL, HALO_COUNTERS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return halo_err__set(err, -errno, "cannot map the counters file: %m");
-	f->counters = map;
-	return 0;
+	return map_counters(f, fd, err);
 }
 
-int halo_family__create(struct halo_store *store, uint32_t id, const struct halo_prepared *p,
-			const struct halo_layout *layout, struct halo_family **out,
-			struct halo_err *err)
+static int new_family(struct halo_store *store, const char *name, const struct halo_prepared *p,
+		      const struct halo_layout *layout, struct halo_family **out,
+		      struct halo_err *err)
 {
 	struct halo_family *f;
-	int ret;
 
 	if (!slots_sane(p))
 		return halo_err__set(err, -EBADMSG, "the slot pages are not in order");
@@ -163,12 +173,28 @@ int halo_family__create(struct halo_store *store, uint32_t id, const struct halo
 	f->begin = p->stub.slots_begin;
 	f->len = p->stub.slots_end - p->stub.slots_begin;
 	f->file_len = p->is_library ? 2 * f->len : f->len;
-	snprintf(f->name, sizeof(f->name), "slots-%u", id);
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	*out = f;
+	return 0;
+}
+
+int halo_family__create(struct halo_store *store, uint32_t id, const struct halo_prepared *p,
+			const struct halo_layout *layout, struct halo_family **out,
+			struct halo_err *err)
+{
+	struct halo_family *f;
+	char name[32];
+	int ret;
+
+	snprintf(name, sizeof(name), "slots-%u", id);
+	ret = new_family(store, name, p, layout, &f, err);
+	if (ret)
+		return ret;
 	/* A name left by an earlier daemon: its processes keep the file itself. */
 	halo_store__unlink(store, f->name);
 	ret = map_slots(f, err);
 	if (ret == 0)
-		ret = map_counters(f, err);
+		ret = make_counters(f, err);
 	if (ret == 0)
 		ret = fill_slots(f, p, err);
 	if (ret) {
@@ -177,6 +203,61 @@ int halo_family__create(struct halo_store *store, uint32_t id, const struct halo
 	}
 	fill_originals(f);
 	fill_data(f);
+	*out = f;
+	return 0;
+}
+
+/* The counters' file comes from the program: one that can be cut short would kill the daemon. */
+static int check_counters(int fd, struct halo_err *err)
+{
+	const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size != HALO_COUNTERS_SIZE ||
+	    (fcntl(fd, F_GET_SEALS) & wanted) != wanted)
+		return halo_err__set(err, -EBADMSG, "its counters are not what they were");
+	return 0;
+}
+
+static int check_slots(const struct halo_family *f, int fd, struct halo_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || (uint64_t)st.st_size != f->file_len)
+		return halo_err__set(err, -EBADMSG, "its slots have another size");
+	return 0;
+}
+
+int halo_family__adopt(struct halo_store *store, const char *name, int counters_fd,
+		       const struct halo_prepared *p, const struct halo_layout *layout,
+		       struct halo_family **out, struct halo_err *err)
+{
+	__cleanup_fd int fd = -1;
+	struct halo_family *f;
+	unsigned int arm;
+	int ret;
+
+	ret = check_counters(counters_fd, err);
+	if (ret == 0)
+		ret = new_family(store, name, p, layout, &f, err);
+	if (ret)
+		return ret;
+	ret = fd = halo_store__open_file(store, name, 0, err);
+	if (ret >= 0)
+		ret = check_slots(f, fd, err);
+	if (ret == 0)
+		ret = map_slots_of(f, fd, err);
+	if (ret == 0 && f->slots[HALO_DATA_ARENA] != f->bias + (uint64_t)f->arena)
+		ret = halo_err__set(err, -EBADMSG, "its slots belong to another place");
+	if (ret == 0)
+		ret = map_counters(f, counters_fd, err);
+	if (ret) {
+		f->name[0] = '\0'; /* not ours to remove */
+		halo_family__free(f);
+		return ret;
+	}
+	for (arm = 0; arm < HALO_ARMS; arm++)
+		halo_family__clear_entries(f, arm);
 	*out = f;
 	return 0;
 }
@@ -190,7 +271,8 @@ void halo_family__free(struct halo_family *f)
 	if (f->counters)
 		munmap(f->counters, HALO_COUNTERS_SIZE);
 	zclose(&f->counters_fd);
-	halo_store__unlink(f->store, f->name);
+	if (f->name[0])
+		halo_store__unlink(f->store, f->name);
 	free(f);
 }
 

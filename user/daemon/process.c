@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
+#include "adopt.h"
 #include "identity.h"
 #include "process.h"
 #include "program.h"
@@ -278,6 +279,11 @@ static int inject(struct halo_process *proc, struct halo_err *err)
 		proc->reason[0] = '\0';
 		return 0;
 	}
+	ret = halo_group__adopt(p, proc->pid, &layout, &group, err);
+	if (ret)
+		return ret;
+	if (group)
+		return halo_process__attached(proc, group, &layout, "by an earlier daemon");
 	ret = halo_identity__disabled(proc->pid, err);
 	if (ret > 0)
 		return halo_err__set(err, -ECANCELED, "HALO_DISABLE=1 is in its environment");

@@ -7,6 +7,7 @@
 
 #include "../lib/util.h"
 #include "decide.h"
+#include "handover.h"
 #include "identity.h"
 #include "mappings.h"
 #include "process.h"
@@ -27,6 +28,7 @@ void halo_program__note(struct halo_program *p, const char *fmt, ...)
 	va_end(ap);
 	log_info("%s (%.12s): %s", name ? name + 1 : p->path, p->build_id, text);
 	halo_journal__add(&p->journal, text);
+	p->unsaved = true;
 }
 
 void halo_program__deny(struct halo_program *p, const char *reason)
@@ -220,6 +222,7 @@ void halo_program__unenroll(struct halo_program *p)
 	halo_process__retire(p);
 	halo_kernel__unenroll(d->kernel, p->exe_id, &p->prepared->buildid);
 	halo_program__note(p, "no longer enrolled");
+	halo_handover__remove(p);
 	TAILQ_REMOVE(&d->programs, p, link);
 	TAILQ_INSERT_TAIL(&d->retired, p, link);
 	halo_program__forget(p);

@@ -185,6 +185,11 @@ void halo_store__close(struct halo_store *store, bool unmount)
 	free(store);
 }
 
+int halo_store__root(const struct halo_store *store)
+{
+	return store->root;
+}
+
 int halo_store__open_file(struct halo_store *store, const char *name, int flags,
 			  struct halo_err *err)
 {

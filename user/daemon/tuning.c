@@ -67,6 +67,24 @@ void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
 			settle_slot(&p->tunings[i], group);
 }
 
+void halo_tuning__settle(struct halo_program *p, struct halo_group *group)
+{
+	const struct halo_tuning *s;
+	size_t i;
+
+	for (i = 0; i < p->prepared->n_funcs; i++) {
+		const struct halo_func *func = &p->prepared->funcs[i];
+
+		if (!func->slot)
+			continue;
+		s = halo_tuning__find(p, func);
+		if (s)
+			settle_slot(s, group);
+		else
+			halo_family__reset_slot(group->family, func);
+	}
+}
+
 static void adopt(struct halo_program *p, struct halo_tuning *s, const struct halo_audit_result *r)
 {
 	bool first = !s->adopted;

@@ -27,6 +27,9 @@ bool halo_tuning__has_hash(const struct halo_program *p, const struct halo_tunin
 /* Let all adopted variants run in a group that was just attached. */
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group);
 
+/* The same for slots that may lead anywhere: an earlier daemon has set them. */
+void halo_tuning__settle(struct halo_program *p, struct halo_group *group);
+
 /* Audit the section's trial in @group. The verdict is acted upon, then halo_decide__next() called. */
 int halo_tuning__audit(struct halo_program *p, struct halo_tuning *s, struct halo_group *group,
 		       struct halo_err *err);
