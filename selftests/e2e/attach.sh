@@ -103,6 +103,21 @@ tap_is "setuid: the program does not connect to HALO_SOCKET" "listening" "$(cat 
 kill "$server"
 wait "$server" || true
 
+# As root of a container that has all capabilities there, and as root without any.
+while read -r text command; do
+	serve "$dir/target" right
+	# shellcheck disable=SC2086
+	tap_is "$text: no descriptor that it is given can be opened for writing" \
+		$'grabbed\nstatus 0' "$(GRAB_FROM=$socket HALO_DISABLE=1 run $command \
+			"$dir/target" grab)"
+	kill "$server" 2>/dev/null || true
+	wait "$server" || true
+done <<-END
+	root env
+	root-without-capabilities setpriv --inh-caps=-all --bounding-set=-all
+	root-of-a-container unshare --user --map-root-user --mount
+END
+
 tap_is "without a daemon nobody can write the slots" "r--p" "$(
 	begin "$dir/target" busy
 	start=$(nm "$dir/target" | sed -n 's/ . __halo_slots_begin$//p')
@@ -129,7 +144,8 @@ while read -r mode number; do
 		"$(cat "$WORK/inject")"
 	noticed_nothing "$mode"
 	[ "$mode" != protected ] ||
-		tap_like "the program can't write its slots" "protected" "$(cat "$WORK/target")"
+		tap_is "the program can write neither slots nor arena" $'ready\nprotected' \
+			"$(cat "$WORK/target")"
 done <<-END
 	busy
 	threads
@@ -188,6 +204,28 @@ while read -r mode number; do
 done <<-END
 	registers
 	soon 230
+END
+
+# In namespaces of its own, as in a container: nothing of ours is in its sight.
+while read -r text command; do
+	: >"$WORK/target"
+	# shellcheck disable=SC2086
+	$command "$dir/target" protected <"$WORK/input" >"$WORK/target" 2>&1 &
+	starter=$!
+	wait_for 20 grep -q ready "$WORK/target"
+	target=$(pgrep -n -x target)
+	tap_like "$text: attached while it ran, switched" "switched" "$(inject "$dir/target" || true)"
+	target=$starter
+	noticed_nothing "$text"
+	tap_is "$text: it can write neither slots nor arena" $'ready\nprotected' \
+		"$(cat "$WORK/target")"
+done <<-END
+	mount-namespace unshare --mount
+	pid-namespace unshare --pid --fork --mount-proc
+	network-namespace unshare --net
+	container unshare --user --map-root-user --mount --pid --fork --mount-proc --net --ipc
+	another-user setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all
+	chroot chroot /
 END
 
 # To be left alone.

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -237,36 +241,37 @@ static void keep_registers(void)
 	end.tv_sec += end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
 	do {
-		__asm__ volatile("std\n"
-				 "	mov $1, %%r8d; mov $2, %%r9d; mov $3, %%r10d; mov $4, %%r11d\n"
-				 "	mov $5, %%r12d; mov $6, %%r13d; mov $7, %%r14d; mov $8, %%r15d\n"
-				 "	mov $9, %%ebx; mov $10, %%edx; mov $11, %%esi; mov $12, %%edi\n"
-				 "	movq %%rbx, %%xmm15\n"
-				 "	mov $100000, %%ecx\n"
-				 "1:	mov $0x7fffffff, %%eax\n"
-				 "	add $1, %%eax\n"
-				 "	jno 2f; jns 2f; jc 2f; jz 2f; jnp 2f\n"
-				 "	mov $-1, %%eax\n"
-				 "	add $1, %%eax\n"
-				 "	jo 2f; js 2f; jnc 2f; jnz 2f; jnp 2f\n"
-				 "	lea -1(%%rcx), %%rcx\n"
-				 "	jrcxz 3f\n"
-				 "	jmp 1b\n"
-				 "2:	mov $-1, %%ecx\n"
-				 "3:	xor %%r8, %%r9; xor %%r9, %%r10; xor %%r10, %%r11\n"
-				 "	xor %%r11, %%r12; xor %%r12, %%r13; xor %%r13, %%r14\n"
-				 "	xor %%r14, %%r15; xor %%r15, %%rbx; xor %%rbx, %%rdx\n"
-				 "	xor %%rdx, %%rsi; xor %%rsi, %%rdi\n"
-				 "	movq %%xmm15, %%rax\n"
-				 "	cld\n"
-				 "	xor $9, %%rax\n"
-				 "	xor $12, %%rdi\n" /* 1 ^ … ^ 12 */
-				 "	or %%rdi, %%rax\n"
-				 "	or %%rcx, %%rax\n"
-				 : "=a"(failed)
-				 :
-				 : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
-				   "r12", "r13", "r14", "r15", "xmm15", "cc", "memory");
+		__asm__ volatile(
+			"std\n"
+			"	mov $1, %%r8d; mov $2, %%r9d; mov $3, %%r10d; mov $4, %%r11d\n"
+			"	mov $5, %%r12d; mov $6, %%r13d; mov $7, %%r14d; mov $8, %%r15d\n"
+			"	mov $9, %%ebx; mov $10, %%edx; mov $11, %%esi; mov $12, %%edi\n"
+			"	movq %%rbx, %%xmm15\n"
+			"	mov $100000, %%ecx\n"
+			"1:	mov $0x7fffffff, %%eax\n"
+			"	add $1, %%eax\n"
+			"	jno 2f; jns 2f; jc 2f; jz 2f; jnp 2f\n"
+			"	mov $-1, %%eax\n"
+			"	add $1, %%eax\n"
+			"	jo 2f; js 2f; jnc 2f; jnz 2f; jnp 2f\n"
+			"	lea -1(%%rcx), %%rcx\n"
+			"	jrcxz 3f\n"
+			"	jmp 1b\n"
+			"2:	mov $-1, %%ecx\n"
+			"3:	xor %%r8, %%r9; xor %%r9, %%r10; xor %%r10, %%r11\n"
+			"	xor %%r11, %%r12; xor %%r12, %%r13; xor %%r13, %%r14\n"
+			"	xor %%r14, %%r15; xor %%r15, %%rbx; xor %%rbx, %%rdx\n"
+			"	xor %%rdx, %%rsi; xor %%rsi, %%rdi\n"
+			"	movq %%xmm15, %%rax\n"
+			"	cld\n"
+			"	xor $9, %%rax\n"
+			"	xor $12, %%rdi\n" /* 1 ^ … ^ 12 */
+			"	or %%rdi, %%rax\n"
+			"	or %%rcx, %%rax\n"
+			: "=a"(failed)
+			:
+			: "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+			  "r14", "r15", "xmm15", "cc", "memory");
 		if (failed) {
 			errno = 0;
 			fail("registers");
@@ -311,13 +316,122 @@ static void in_vfork(void)
 	}
 }
 
+/* The mapping that holds @addr: its range, as map_files names it. */
+static bool find_mapping(const void *addr, unsigned long *start, unsigned long *end)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	bool found = false;
+	char line[512];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%lx-%lx", start, end) == 2 && (unsigned long)addr >= *start &&
+			(unsigned long)addr < *end;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool writes_through_mem(void *addr)
+{
+	char byte = *(volatile char *)addr;
+	int fd = open("/proc/self/mem", O_RDWR);
+	bool written = fd >= 0 && pwrite(fd, &byte, 1, (off_t)(unsigned long)addr) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+static bool opens_map_file(unsigned long start, unsigned long end)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", start, end);
+	fd = open(path, O_RDWR);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* A second view of the same pages, which might be given other rights. */
+static bool writes_through_copy(void *addr)
+{
+	void *copy = mremap(addr, 0, 4096, MREMAP_MAYMOVE);
+	bool writable;
+
+	if (copy == MAP_FAILED)
+		return false;
+	writable = mprotect(copy, 4096, PROT_READ | PROT_WRITE) == 0;
+	munmap(copy, 4096);
+	return writable;
+}
+
+static void say_if(bool happened, const char *what)
+{
+	if (happened)
+		printf("writable: %s\n", what);
+}
+
 /* What no program may change, once it is attached. */
 static void protected_slots(void)
 {
+	void *slots = __halo_slots_begin, *arena;
+	unsigned long start, end;
+
 	ready();
 	until(VARIANT);
-	puts(mprotect(__halo_slots_begin, 4096, PROT_READ | PROT_WRITE) ? "protected" : "writable");
+	say_if(mprotect(slots, 4096, PROT_READ | PROT_WRITE) == 0, "slots, by mprotect");
+	say_if(writes_through_mem(slots), "slots, by /proc/self/mem");
+	say_if(writes_through_copy(slots), "slots, by a second view");
+	say_if(find_mapping(slots, &start, &end) && opens_map_file(start, end),
+	       "slots, by /proc/self/map_files");
+	/* The last of the data words is where the arena begins. */
+	arena = *(void **)(__halo_slots_begin + 2 * 4096 - 8);
+	say_if(find_mapping(arena, &start, &end) && opens_map_file(start, end),
+	       "arena, by /proc/self/map_files");
+	puts("protected");
 	until(LAST);
+	exit(0);
+}
+
+/* As the stub asks for its mappings; then all is tried with the descriptors. */
+static void grab(void)
+{
+	static const char *const name[] = {"slots", "arena", "counters"};
+	const uint64_t hello[] = {0x4841544348313030ULL, 2,
+				  (uint64_t)(unsigned long)__halo_slots_begin};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	union {
+		struct cmsghdr header;
+		char buf[CMSG_SPACE(3 * sizeof(int))];
+	} control;
+	char offer[1024], path[64];
+	struct iovec iov = {offer, sizeof(offer)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), fds[3], i;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", getenv("GRAB_FROM"));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    send(fd, hello, sizeof(hello), 0) != sizeof(hello) || recvmsg(fd, &msg, 0) <= 0)
+		fail("grab");
+	memcpy(fds, CMSG_DATA(&control.header), sizeof(fds));
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[i]);
+		say_if(open(path, O_RDWR) >= 0 || open(path, O_WRONLY | O_TRUNC) >= 0, name[i]);
+		say_if(truncate(path, 0) == 0 || ftruncate(fds[i], 0) == 0, name[i]);
+		say_if(fchmod(fds[i], 0777) == 0 || fchown(fds[i], 0, 0) == 0, name[i]);
+		say_if(write(fds[i], "", 1) == 1, name[i]);
+		say_if(openat(fds[i], "..", O_RDONLY) >= 0, "store");
+		say_if(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[i], 0) !=
+			       MAP_FAILED,
+		       name[i]);
+	}
+	say_if(ftruncate(fds[2], 0) == 0, "size of counters");
+	puts("grabbed");
 	exit(0);
 }
 
@@ -340,6 +454,7 @@ static const struct {
 	{"seccomp", under_seccomp},
 	{"vfork", in_vfork},
 	{"protected", protected_slots},
+	{"grab", grab},
 };
 
 int main(int argc, char **argv)
