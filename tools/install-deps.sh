@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
 	bpftool clang-19 dpkg-dev g++ gcc jq libbpf-dev libcap-dev libclang-rt-19-dev
 	libcmocka-dev libelf-dev libjson-c-dev libmd-dev libseccomp-dev libzstd-dev lld-19
-	llvm-19-dev make pkgconf zlib1g-dev
+	llvm-19-dev make pkgconf strace zlib1g-dev
 )
 
 missing=()
