@@ -49,7 +49,7 @@ include selftests/selftests.mk
 .PHONY: all clean check demo bench
 all: $(ALL)
 
-$(O)/%.o: %.c
+$(O)/%.o: %.c | $(BUILD)/bpf/halo.skel.h
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_$(firstword $(subst /, ,$*))) $(CFLAGS) -MMD -MP -c $< -o $@
