@@ -107,6 +107,17 @@ static const struct member *member_of(const struct section *section, const char 
 	return best;
 }
 
+/* Is the symbol a root itself, rather than something that was split off it? */
+static bool is_entry(const struct section *section, const struct member *m, const char *symbol)
+{
+	char name[4096];
+
+	if (!m || m - section->members >= (ptrdiff_t)section->n_roots)
+		return false;
+	bind__member_name(m, name, sizeof(name));
+	return strcmp(symbol, name) == 0;
+}
+
 static void put_functions(json_object *obj, const struct section *section,
 			  const struct image *image)
 {
@@ -121,6 +132,8 @@ static void put_functions(json_object *obj, const struct section *section,
 		put_number(entry, "unit", m ? (int64_t)m->unit : -1);
 		put_number(entry, "vaddr", image->functions[i].vaddr);
 		put_number(entry, "size", (int64_t)image->functions[i].size);
+		if (is_entry(section, m, image->functions[i].name))
+			put(entry, "entry", json_object_new_boolean(true));
 		json_object_array_add(list, entry);
 	}
 	put(obj, "functions", list);

@@ -91,7 +91,7 @@ static bool uses_unit(const struct section *section, uint32_t unit)
 	return false;
 }
 
-/* All but the root become internal, so that LLVM may do as it likes with them. */
+/* All but the roots become internal, so that LLVM may do as it likes with them. */
 static int close_module(const struct section *section, LLVMModuleRef module, struct halo_err *err)
 {
 	char name[NAME_MAX_LEN], *message = NULL;
@@ -103,7 +103,7 @@ static int close_module(const struct section *section, LLVMModuleRef module, str
 		fn = LLVMGetNamedFunction(module, name);
 		if (!fn || LLVMIsDeclaration(fn))
 			return halo_err__set(err, -ENOTSUP, "%s was lost in linking bitcode", name);
-		if (i > 0)
+		if (i >= section->n_roots)
 			LLVMSetLinkage(fn, LLVMInternalLinkage);
 	}
 	if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))

@@ -77,7 +77,7 @@ static const struct request_name *skipped(const struct request *req, const struc
 static int try_root(struct chooser *c, const struct halo_func *fn)
 {
 	const struct request_name *skip = skipped(c->req, fn);
-	char why[256];
+	struct section_root root = {.func = fn};
 	int ret;
 
 	c->visited[fn - c->profile->p->funcs] = true;
@@ -89,16 +89,15 @@ static int try_root(struct chooser *c, const struct halo_func *fn)
 		note_func(c, fn, "not redirectable", halo_reason__text(fn->reason));
 		return -EAGAIN;
 	}
-	ret = section__build(c->units, c->profile, c->req->fp, fn, &c->choice->section, why,
-			     sizeof(why));
+	ret = section__build(c->units, c->profile, c->req->fp, &root, 1, &c->choice->section);
 	if (ret == -ENOTSUP) {
-		note_func(c, fn, "not eligible", why);
+		note_func(c, fn, "not eligible", root.why);
 		return -ENOENT;
 	}
 	if (ret)
 		return ret;
 	/* Its own calls enter shipped code by the slot and are counted there, but not in an image. */
-	if (c->choice->section.recursive && !c->req->has_root) {
+	if (c->choice->section.recursive) {
 		section__free(&c->choice->section);
 		note_func(c, fn, "not eligible",
 			  "recursive: entries of two versions can't be compared");
@@ -232,11 +231,10 @@ static int choose_hottest(struct chooser *c)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int choose_named(struct chooser *c)
+/* The program's function of that name, if it can be a root. */
+static const struct halo_func *find_named(struct chooser *c, const struct request_name *name)
 {
-	const struct request_name *name = &c->req->root;
 	const struct halo_func *fn;
-	int ret;
 
 	fn = name->unit < c->profile->p->n_units
 		     ? halo_prepared__func(c->profile->p, (int)name->unit, name->function)
@@ -244,17 +242,49 @@ static int choose_named(struct chooser *c)
 	if (!fn) {
 		snprintf(c->choice->reason, sizeof(c->choice->reason),
 			 "the program has no function %s in that unit", name->function);
-		return 0;
+		return NULL;
 	}
-	ret = try_root(c, fn);
-	if (!ret)
-		note_func(c, fn, "root", "asked for");
-	if (ret == -ENOENT || ret == -EAGAIN) {
+	if (fn->slot && fn->reason == HALO_REDIRECTABLE)
+		return fn;
+	note_func(c, fn, "not redirectable", halo_reason__text(fn->reason));
+	return NULL;
+}
+
+static void note_roots(struct chooser *c, const struct section_root *roots, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (roots[i].why[0]) {
+			note_func(c, roots[i].func, "not eligible", roots[i].why);
+			continue;
+		}
+		note_func(c, roots[i].func, "root", "asked for");
+		c->choice->root = c->choice->root ?: roots[i].func;
+	}
+}
+
+static int choose_named(struct chooser *c)
+{
+	__cleanup_free struct section_root *roots = calloc(c->req->n_roots, sizeof(*roots));
+	size_t i, n = 0;
+	int ret;
+
+	if (!roots)
+		return -ENOMEM;
+	for (i = 0; i < c->req->n_roots; i++) {
+		roots[n].func = find_named(c, &c->req->roots[i]);
+		n += !!roots[n].func;
+	}
+	ret = n ? section__build(c->units, c->profile, c->req->fp, roots, n, &c->choice->section)
+		: -ENOTSUP;
+	if (ret && ret != -ENOTSUP)
+		return ret;
+	note_roots(c, roots, n);
+	if (!c->choice->root && !c->choice->reason[0])
 		snprintf(c->choice->reason, sizeof(c->choice->reason), "%s can't be replaced",
-			 name->function);
-		ret = 0;
-	}
-	return ret;
+			 c->req->roots[0].function);
+	return 0;
 }
 
 int choose__section(struct units *units, const struct profile *profile, const struct request *req,
@@ -272,7 +302,7 @@ int choose__section(struct units *units, const struct profile *profile, const st
 	else if (why)
 		ret = 0;
 	else
-		ret = req->has_root ? choose_named(&c) : choose_hottest(&c);
+		ret = req->n_roots ? choose_named(&c) : choose_hottest(&c);
 	if (why)
 		snprintf(out->reason, sizeof(out->reason), "the program can't be optimized: %s%s%s",
 			 why, why == ends_threads ? ", and " : "",

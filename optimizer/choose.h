@@ -15,9 +15,9 @@ struct considered {
 };
 
 struct choice {
-	const struct halo_func *root; /* NULL: none, and reason says why */
+	const struct halo_func *root; /* the first; NULL: none, and reason says why */
 	char reason[256];
-	struct section section; /* of the root */
+	struct section section; /* of the roots */
 	struct considered *considered;
 	size_t n_considered;
 };

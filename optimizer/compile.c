@@ -49,7 +49,9 @@ static void set_caution(enum compile_caution caution)
 /* Functions carry their own CPU and features; the machine's are for what has none. */
 static int create_machine(int opt, LLVMTargetMachineRef *machine, struct halo_err *err)
 {
-	LLVMCodeGenOptLevel level = opt >= 3 ? LLVMCodeGenLevelAggressive : LLVMCodeGenLevelDefault;
+	static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
+						     LLVMCodeGenLevelDefault,
+						     LLVMCodeGenLevelAggressive};
 	LLVMTargetRef target;
 	char *message = NULL;
 
@@ -58,22 +60,25 @@ static int create_machine(int opt, LLVMTargetMachineRef *machine, struct halo_er
 		LLVMDisposeMessage(message);
 		return err->code;
 	}
-	*machine = LLVMCreateTargetMachine(target, TRIPLE, "x86-64", "", level, LLVMRelocPIC,
+	*machine = LLVMCreateTargetMachine(target, TRIPLE, "x86-64", "", levels[opt], LLVMRelocPIC,
 					   LLVMCodeModelSmall);
 	return *machine ? 0 : halo_err__set(err, -ENOSYS, "LLVM can't make code for %s", TRIPLE);
 }
 
 static int run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes,
-		      enum compile_caution caution, struct halo_err *err)
+		      const struct request_config *config, enum compile_caution caution,
+		      struct halo_err *err)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
 	LLVMErrorRef error;
 	char *message;
 
-	LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
-	LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
-	LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
-	LLVMPassBuilderOptionsSetSLPVectorization(options, caution < CAUTION_SLP);
+	LLVMPassBuilderOptionsSetLoopInterleaving(options, config->interleave);
+	LLVMPassBuilderOptionsSetLoopVectorization(options, config->vectorize);
+	LLVMPassBuilderOptionsSetLoopUnrolling(options, config->unroll);
+	LLVMPassBuilderOptionsSetSLPVectorization(options, config->slp && caution < CAUTION_SLP);
+	if (config->inline_threshold >= 0)
+		LLVMPassBuilderOptionsSetInlinerThreshold(options, config->inline_threshold);
 	error = LLVMRunPasses(module, passes, machine, options);
 	LLVMDisposePassBuilderOptions(options);
 	if (!error)
@@ -110,11 +115,6 @@ static int verify(LLVMModuleRef module, struct halo_err *err)
 	return ret;
 }
 
-static const char *pipeline(const struct request *req)
-{
-	return req->config.opt >= 3 ? "default<O3>" : "default<O2>";
-}
-
 /* -ENOTSUP: what the optimizer would make of some a * b + c is not what the shipped code has. */
 static int check_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
 			  const struct request *req, enum compile_caution caution,
@@ -124,7 +124,7 @@ static int check_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
 	int ret;
 
 	fp__hide_fmuladd(copy);
-	ret = run_passes(copy, machine, pipeline(req), caution, err);
+	ret = run_passes(copy, machine, req->config.passes, &req->config, caution, err);
 	if (!ret && fp__has_foldable(copy))
 		ret = halo_err__set(err, -ENOTSUP,
 				    "a * b + c of constants may have been rounded otherwise in the "
@@ -144,7 +144,8 @@ static int keep_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
 	fp__split_unoptimized(module);
 	if (!fp__has_fmuladd(module))
 		return 0;
-	ret = run_passes(module, machine, "function(sroa,early-cse,instcombine)", caution, err);
+	ret = run_passes(module, machine, "function(sroa,early-cse,instcombine)", &req->config,
+			 caution, err);
 	return ret ? ret : check_rounding(module, machine, req, caution, err);
 }
 
@@ -155,7 +156,8 @@ static int optimize(const struct units *units, struct bound *bound, const struct
 	int ret;
 
 	/* What nothing refers to must not cost time, nor a name. */
-	ret = run_passes(bound->module, machine, "globaldce,strip-dead-prototypes", caution, err);
+	ret = run_passes(bound->module, machine, "globaldce,strip-dead-prototypes", &req->config,
+			 caution, err);
 	if (ret)
 		return ret;
 	fp__widen_conversions(bound->module);
@@ -165,7 +167,8 @@ static int optimize(const struct units *units, struct bound *bound, const struct
 	if (!ret)
 		ret = attrs__apply(units->p, bound->module, &req->config, err);
 	if (!ret)
-		ret = run_passes(bound->module, machine, pipeline(req), caution, err);
+		ret = run_passes(bound->module, machine, req->config.passes, &req->config, caution,
+				 err);
 	if (!ret && req->fp == FP_EXACT)
 		fp__split_fmuladd(bound->module);
 	if (!ret)
@@ -184,7 +187,7 @@ int compile__module(const struct units *units, struct bound *bound, const struct
 	int ret;
 
 	set_caution(caution);
-	ret = create_machine(req->config.opt, &machine, err);
+	ret = create_machine(req->config.level, &machine, err);
 	if (ret)
 		return ret;
 	LLVMSetTarget(bound->module, TRIPLE);

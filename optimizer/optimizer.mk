@@ -20,7 +20,7 @@ OPT_UNIT_SRC := $(wildcard selftests/unit/opt_*_test.c)
 OPT_UNIT_OBJ := $(filter-out $(O)/optimizer/main.o,$(HALO_OPT_OBJ))
 OPT_UNIT_BIN := $(OPT_UNIT_SRC:selftests/unit/%.c=$(BUILD)/selftests/unit/%)
 
-$(OPT_UNIT_SRC:%.c=$(O)/%.o): CPPFLAGS += $(LLVM_CFLAGS) -Ioptimizer
+$(OPT_UNIT_SRC:%.c=$(O)/%.o): CPPFLAGS += $(LLVM_CFLAGS) -Ioptimizer -DKNOBS_DIR=\"$(CURDIR)/knobs\"
 
 $(OPT_UNIT_BIN): $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(OPT_UNIT_OBJ) $(HALO_LIB_OBJ)
 	$(call msg,LINK,$@)

@@ -193,20 +193,61 @@ static int parse_fp(json_object *root, struct request *req, struct halo_err *err
 	return bad(err, "\"fp\" is not one of exact, contract, reassoc");
 }
 
+static int add_root(json_object *name, struct request *req, struct halo_err *err)
+{
+	int ret = parse_name(name, &req->roots[req->n_roots++]);
+
+	if (ret == -EINVAL)
+		return bad(err, "a root is not {function, unit}");
+	return ret ? halo_err__set(err, ret, "out of memory") : 0;
+}
+
+static int alloc_roots(size_t n, struct request *req, struct halo_err *err)
+{
+	req->roots = calloc(n, sizeof(*req->roots));
+	return req->roots ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
+}
+
+static int parse_root(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *name;
+	int ret;
+
+	if (member(root, "root", json_type_object, &name))
+		return bad(err, "\"root\" is not {function, unit}");
+	ret = alloc_roots(1, req, err);
+	return ret ? ret : add_root(name, req, err);
+}
+
+static int parse_roots(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *list;
+	size_t i, n = 0;
+	int ret;
+
+	if (!member(root, "roots", json_type_array, &list))
+		n = json_object_array_length(list);
+	if (!n || n > REQUEST_ROOTS)
+		return bad(err, "\"roots\" is no list of 1 to 64 functions");
+	ret = alloc_roots(n, req, err);
+	for (i = 0; !ret && i < n; i++)
+		ret = add_root(json_object_array_get_idx(list, i), req, err);
+	return ret;
+}
+
 static int parse_job(json_object *root, struct request *req, struct halo_err *err)
 {
-	json_object *job, *name;
+	json_object *job;
 
 	if (member(root, "job", json_type_string, &job))
 		return bad(err, "\"job\" is not a string");
 	if (strcmp(json_object_get_string(job), "optimize") == 0)
 		return 0;
-	if (strcmp(json_object_get_string(job), "root") != 0)
-		return bad(err, "\"job\" is not one of optimize, root");
-	req->has_root = true;
-	if (member(root, "root", json_type_object, &name) || parse_name(name, &req->root))
-		return bad(err, "\"root\" is not {function, unit}");
-	return 0;
+	if (strcmp(json_object_get_string(job), "root") == 0)
+		return parse_root(root, req, err);
+	if (strcmp(json_object_get_string(job), "roots") == 0)
+		return parse_roots(root, req, err);
+	return bad(err, "\"job\" is not one of optimize, root, roots");
 }
 
 static int parse_object(json_object *root, struct request *req, struct halo_err *err)
@@ -288,8 +329,11 @@ void request__free(struct request *req)
 		free(req->skip[i].function);
 		free(req->skip[i].reason);
 	}
-	free(req->root.function);
-	free(req->root.reason);
+	for (i = 0; i < req->n_roots; i++) {
+		free(req->roots[i].function);
+		free(req->roots[i].reason);
+	}
+	free(req->roots);
 	free(req->config.name);
 	free(req->samples);
 	free(req->contexts);

@@ -12,6 +12,7 @@
 #define REQUEST_MAX	(64U << 20) /* bytes */
 #define REQUEST_FRAMES	128	    /* of one context */
 #define REQUEST_SAMPLES (1U << 20)
+#define REQUEST_ROOTS	64
 
 enum request_fp {
 	FP_EXACT,    /* results to the bit as the shipped code has them */
@@ -33,20 +34,23 @@ struct request_context {
 /* A function by its name in the bitcode and the index of its unit. */
 struct request_name {
 	char *function;
-	char *reason; /* of skip; "" in root */
+	char *reason; /* of skip; "" in roots */
 	uint32_t unit;
 };
 
 struct request_config {
 	char *name;
-	bool cpu_host;	/* else the features that the function was shipped with */
-	bool tune_host; /* else the tuning that the function was shipped with */
-	int opt;	/* 2 or 3 */
+	bool cpu_host;	    /* else the features that the function was shipped with */
+	bool tune_host;	    /* else the tuning that the function was shipped with */
+	const char *passes; /* LLVM's pipeline, "default<O3>" */
+	int level;	    /* of code generation: 1 to 3 */
+	bool vectorize, slp, interleave, unroll;
+	int inline_threshold; /* -1: the pipeline's */
 };
 
 struct request {
-	bool has_root;
-	struct request_name root;
+	struct request_name *roots; /* of one section; none: the hottest function is looked for */
+	size_t n_roots;
 	struct request_sample *samples;
 	size_t n_samples;
 	struct request_context *contexts;

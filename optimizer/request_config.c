@@ -9,7 +9,8 @@
 
 struct knob {
 	const char *name;
-	const char *values[3]; /* NULL-terminated; none: any text */
+	bool optional;
+	const char *values[6]; /* NULL-terminated, the default first; none: any text */
 };
 
 enum {
@@ -18,15 +19,26 @@ enum {
 	KNOB_CPU,
 	KNOB_TUNE,
 	KNOB_OPT,
+	KNOB_VECTORIZE,
+	KNOB_SLP,
+	KNOB_INTERLEAVE,
+	KNOB_UNROLL,
+	KNOB_INLINE,
 	KNOB_COUNT
 };
 
+/* knobs/knobs.json lists the same, for those who choose. */
 static const struct knob knobs[KNOB_COUNT] = {
-	[KNOB_NAME] = {"name", {NULL}},
-	[KNOB_DOC] = {"doc", {NULL}},
-	[KNOB_CPU] = {"cpu", {"shipped", "host", NULL}},
-	[KNOB_TUNE] = {"tune", {"shipped", "host", NULL}},
-	[KNOB_OPT] = {"opt", {"O2", "O3", NULL}},
+	[KNOB_NAME] = {"name", false, {NULL}},
+	[KNOB_DOC] = {"doc", true, {NULL}},
+	[KNOB_CPU] = {"cpu", false, {"shipped", "host"}},
+	[KNOB_TUNE] = {"tune", false, {"shipped", "host"}},
+	[KNOB_OPT] = {"opt", false, {"O1", "O2", "O3", "Os"}},
+	[KNOB_VECTORIZE] = {"vectorize", true, {"on", "off"}},
+	[KNOB_SLP] = {"slp", true, {"on", "off"}},
+	[KNOB_INTERLEAVE] = {"interleave", true, {"on", "off"}},
+	[KNOB_UNROLL] = {"unroll", true, {"on", "off"}},
+	[KNOB_INLINE] = {"inline", true, {"default", "0", "75", "500", "2000"}},
 };
 
 static const struct knob *find_knob(const char *name)
@@ -41,7 +53,7 @@ static const struct knob *find_knob(const char *name)
 
 static int unknown_knob(const char *name, struct halo_err *err)
 {
-	char list[128];
+	char list[256];
 	size_t i, n = 0;
 
 	for (i = 0; i < KNOB_COUNT; i++)
@@ -54,11 +66,16 @@ static int unknown_knob(const char *name, struct halo_err *err)
 
 static int bad_value(const struct knob *knob, const char *value, struct halo_err *err)
 {
+	char list[128];
+	size_t i, n = 0;
+
 	halo_err__set(err, -EINVAL, "the configuration's knob \"%s\" can't be %s", knob->name,
 		      value);
 	halo_err__cause(err, "a mistake in knobs/configs.json");
-	if (knob->values[0])
-		halo_err__remedy(err, "it is one of: %s, %s", knob->values[0], knob->values[1]);
+	for (i = 0; knob->values[i]; i++)
+		n += snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", knob->values[i]);
+	if (n)
+		halo_err__remedy(err, "it is one of: %s", list);
 	else
 		halo_err__remedy(err, "it is a text");
 	return -EINVAL;
@@ -78,6 +95,24 @@ static int value_index(const struct knob *knob, json_object *val, struct halo_er
 		if (strcmp(knob->values[i], text) == 0)
 			return i;
 	return bad_value(knob, text, err);
+}
+
+static void set(struct request_config *out, const int value[KNOB_COUNT])
+{
+	static const char *const passes[] = {"default<O1>", "default<O2>", "default<O3>",
+					     "default<Os>"};
+	static const int levels[] = {1, 2, 3, 2};
+	const char *threshold = knobs[KNOB_INLINE].values[value[KNOB_INLINE]];
+
+	out->cpu_host = value[KNOB_CPU];
+	out->tune_host = value[KNOB_TUNE];
+	out->passes = passes[value[KNOB_OPT]];
+	out->level = levels[value[KNOB_OPT]];
+	out->vectorize = !value[KNOB_VECTORIZE];
+	out->slp = !value[KNOB_SLP];
+	out->interleave = !value[KNOB_INTERLEAVE];
+	out->unroll = !value[KNOB_UNROLL];
+	out->inline_threshold = value[KNOB_INLINE] ? atoi(threshold) : -1;
 }
 
 int request_config__parse(json_object *obj, struct request_config *out, struct halo_err *err)
@@ -105,12 +140,10 @@ int request_config__parse(json_object *obj, struct request_config *out, struct h
 		}
 	}
 	for (i = 0; i < KNOB_COUNT; i++)
-		if (!seen[i] && i != KNOB_DOC)
+		if (!seen[i] && !knobs[i].optional)
 			return halo_err__set(err, -EINVAL,
 					     "the configuration lacks the knob \"%s\"",
 					     knobs[i].name);
-	out->cpu_host = value[KNOB_CPU];
-	out->tune_host = value[KNOB_TUNE];
-	out->opt = 2 + value[KNOB_OPT];
+	set(out, value);
 	return out->name ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
 }

@@ -28,6 +28,8 @@ struct builder {
 	const struct profile *profile;
 	enum request_fp fp;
 	struct section *section;
+	struct section_root *roots;
+	size_t n_roots;
 	LLVMValueRef *fns;   /* of the members */
 	unsigned int *depth; /* of the members: calls below the nearest hot one */
 	size_t capacity;
@@ -221,7 +223,33 @@ static int consider_callees(struct builder *b, size_t i)
 	return 0;
 }
 
-/* -EAGAIN: a member was banned; start again without it. */
+static struct section_root *root_of(const struct builder *b, LLVMValueRef fn)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_roots; i++)
+		if (b->roots[i].fn == fn && !b->roots[i].why[0])
+			return &b->roots[i];
+	return NULL;
+}
+
+/* Without member @i, which can't be in a variant. */
+static int drop(struct builder *b, size_t i)
+{
+	struct section_root *root = i < b->section->n_roots ? root_of(b, b->fns[i]) : NULL;
+
+	if (root) {
+		snprintf(root->why, sizeof(root->why), "%s", b->why);
+		return 0;
+	}
+	if (b->n_banned == RESTARTS_MAX)
+		return -ENOTSUP;
+	b->banned[b->n_banned++] = (struct banned){.unit = b->section->members[i].unit,
+						   .fn = b->fns[i]};
+	return 0;
+}
+
+/* -EAGAIN: a member was dropped; start again without it. */
 static int close_section(struct builder *b)
 {
 	size_t i;
@@ -229,57 +257,78 @@ static int close_section(struct builder *b)
 
 	for (i = 0; i < b->section->n_members; i++) {
 		ret = consider_callees(b, i);
-		if (!ret)
-			continue;
-		if (ret != -ENOTSUP || i == 0 || b->n_banned == RESTARTS_MAX)
+		if (ret == -ENOTSUP)
+			ret = drop(b, i) ?: -EAGAIN;
+		if (ret)
 			return ret;
-		b->banned[b->n_banned++] = (struct banned){.unit = b->section->members[i].unit,
-							   .fn = b->fns[i]};
-		return -EAGAIN;
 	}
 	return 0;
 }
 
-static LLVMValueRef root_value(struct units *units, const struct halo_func *root, char *why,
-			       size_t size)
+static void find_root(struct units *units, struct section_root *root)
 {
-	LLVMModuleRef module = units__module(units, root->unit);
-	LLVMValueRef fn = module ? LLVMGetNamedFunction(module, root->name) : NULL;
+	LLVMModuleRef module = units__module(units, root->func->unit);
+	LLVMValueRef fn = module ? LLVMGetNamedFunction(module, root->func->name) : NULL;
 
 	if (!module)
-		snprintf(why, size, "%s", units->state[root->unit].why);
+		snprintf(root->why, sizeof(root->why), "%.255s",
+			 units->state[root->func->unit].why);
 	else if (!fn || LLVMIsDeclaration(fn))
-		snprintf(why, size, "its unit's bitcode does not hold it");
-	return fn && !LLVMIsDeclaration(fn) ? fn : NULL;
+		snprintf(root->why, sizeof(root->why), "its unit's bitcode does not hold it");
+	root->fn = fn;
+}
+
+static int add_root(struct builder *b, struct section_root *root)
+{
+	struct facts facts;
+
+	inspect__function(b->units, root->func->unit, root->fn, b->fp, &facts);
+	if (!facts.usable) {
+		snprintf(root->why, sizeof(root->why), "%s", facts.why);
+		return 0;
+	}
+	return add(b, root->func->unit, root->fn, &facts, 0);
+}
+
+static int add_roots(struct builder *b)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < b->n_roots && !ret; i++)
+		if (!b->roots[i].why[0] && !is_member(b, b->roots[i].fn))
+			ret = add_root(b, &b->roots[i]);
+	b->section->n_roots = b->section->n_members;
+	return ret ?: b->section->n_roots ? 0 : -ENOTSUP;
 }
 
 int section__build(struct units *units, const struct profile *profile, enum request_fp fp,
-		   const struct halo_func *root, struct section *out, char *why, size_t size)
+		   struct section_root *roots, size_t n, struct section *out)
 {
+	char why[256] = "";
 	struct builder b = {.units = units,
 			    .profile = profile,
 			    .fp = fp,
 			    .section = out,
+			    .roots = roots,
+			    .n_roots = n,
 			    .why = why,
-			    .why_size = size};
-	LLVMValueRef fn = root_value(units, root, why, size);
-	struct facts facts;
+			    .why_size = sizeof(why)};
+	size_t i;
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	if (!fn)
-		return -ENOTSUP;
-	inspect__function(units, root->unit, fn, fp, &facts);
-	if (!facts.usable) {
-		snprintf(why, size, "%s", facts.why);
-		return -ENOTSUP;
-	}
+	for (i = 0; i < n; i++)
+		find_root(units, &roots[i]);
 	do {
 		clear(&b);
-		ret = add(&b, root->unit, fn, &facts, 0);
+		ret = add_roots(&b);
 		if (!ret)
 			ret = close_section(&b);
 	} while (ret == -EAGAIN);
+	for (i = 0; i < n && ret == -ENOTSUP; i++)
+		if (!roots[i].why[0])
+			snprintf(roots[i].why, sizeof(roots[i].why), "%s", why);
 	free(b.fns);
 	free(b.depth);
 	if (ret)

@@ -3,8 +3,8 @@
 #define OPT_SECTION_H
 
 /*
- * A tuning section: a root function, which the program enters through its slot, and what it reaches
- * by direct calls as far as that is worth compiling with it.
+ * A tuning section: root functions, which the program enters through their slots, and what they reach
+ * by direct calls as far as that is worth compiling with them. Sections that are tuned have one root.
  */
 #include "inspect.h"
 #include "profile.h"
@@ -19,16 +19,23 @@ struct member {
 };
 
 struct section {
-	struct member *members; /* the root first */
-	size_t n_members;
-	bool recursive; /* a member calls the root, which an image binds directly */
+	struct member *members; /* the roots first */
+	size_t n_members, n_roots;
+	bool recursive; /* a member calls the first root, which an image binds directly */
+};
+
+struct section_root {
+	const struct halo_func *func;
+	LLVMValueRef fn;
+	char why[256]; /* it can't be in a variant; empty: it is */
 };
 
 /*
- * The section of @root. -ENOTSUP, with the reason in @why: the root can't be in a variant.
+ * The section of @roots, of which those that can't be in a variant get a reason. -ENOTSUP when none
+ * is left.
  */
 int section__build(struct units *units, const struct profile *profile, enum request_fp fp,
-		   const struct halo_func *root, struct section *out, char *why, size_t size);
+		   struct section_root *roots, size_t n, struct section *out);
 void section__free(struct section *section);
 
 /* The member that unit @unit means by @name, or NULL. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <json-c/json.h>
 
 #include "request.h"
 
@@ -38,9 +39,9 @@ static void whole_request(void **state)
 			       "\"config\":" CONFIG "," REST,
 			       &req),
 			 0);
-	assert_true(req.has_root);
-	assert_string_equal(req.root.function, "f");
-	assert_int_equal(req.root.unit, 2);
+	assert_int_equal(req.n_roots, 1);
+	assert_string_equal(req.roots[0].function, "f");
+	assert_int_equal(req.roots[0].unit, 2);
 	assert_int_equal(req.n_samples, 2);
 	assert_int_equal(req.samples[0].addr, 4096);
 	assert_int_equal(req.samples[0].count, 7);
@@ -51,9 +52,29 @@ static void whole_request(void **state)
 	assert_string_equal(req.skip[0].reason, "slow");
 	assert_true(req.config.cpu_host);
 	assert_false(req.config.tune_host);
-	assert_int_equal(req.config.opt, 2);
+	assert_int_equal(req.config.level, 2);
+	assert_string_equal(req.config.passes, "default<O2>");
+	assert_true(req.config.slp);
+	assert_int_equal(req.config.inline_threshold, -1);
 	assert_int_equal(req.fp, FP_CONTRACT);
 	assert_int_equal(req.place, -4096);
+	request__free(&req);
+}
+
+static void several_roots(void **state)
+{
+	struct request req;
+
+	(void)state;
+	assert_int_equal(parse("{\"job\":\"roots\",\"roots\":[{\"function\":\"f\",\"unit\":2},"
+			       "{\"function\":\"g\",\"unit\":0}],\"samples\":[],"
+			       "\"config\":" CONFIG "," REST,
+			       &req),
+			 0);
+	assert_int_equal(req.n_roots, 2);
+	assert_string_equal(req.roots[0].function, "f");
+	assert_string_equal(req.roots[1].function, "g");
+	assert_int_equal(req.roots[1].unit, 0);
 	request__free(&req);
 }
 
@@ -66,6 +87,10 @@ static void wrong_requests(void **state)
 		"{\"job\":",
 		"{\"job\":\"sleep\"}",
 		"{\"job\":\"root\",\"samples\":[]}",
+		"{\"job\":\"roots\",\"samples\":[]}",
+		"{\"job\":\"roots\",\"roots\":[],\"samples\":[],\"config\":" CONFIG "," REST,
+		"{\"job\":\"roots\",\"roots\":[{\"function\":\"f\",\"unit\":0},{}],\"samples\":[],"
+		"\"config\":" CONFIG "," REST,
 		"{\"job\":\"optimize\"}",
 		"{\"job\":\"optimize\",\"samples\":[[1]],\"config\":" CONFIG "," REST,
 		"{\"job\":\"optimize\",\"samples\":[[1,-2]],\"config\":" CONFIG "," REST,
@@ -109,7 +134,7 @@ static int parse_config(const char *config)
 static void wrong_configs(void **state)
 {
 	(void)state;
-	assert_int_equal(parse_config("{\"name\":\"a\",\"unroll\":\"4\"}"), -EINVAL);
+	assert_int_equal(parse_config("{\"name\":\"a\",\"unknown\":\"4\"}"), -EINVAL);
 	assert_non_null(strstr(err.remedy, "name, doc, cpu, tune, opt"));
 	assert_int_equal(parse_config("{\"name\":\"a\",\"cpu\":\"z80\"}"), -EINVAL);
 	assert_non_null(strstr(err.remedy, "shipped, host"));
@@ -123,12 +148,37 @@ static void wrong_configs(void **state)
 			 0);
 }
 
+/* Every value of knobs/knobs.json is one that halo-opt knows. */
+static void listed_knobs(void **state)
+{
+	json_object *list = json_object_from_file(KNOBS_DIR "/knobs.json");
+	char text[256];
+	size_t i, n = 0;
+
+	(void)state;
+	assert_true(json_object_is_type(list, json_type_object));
+	json_object_object_foreach(list, knob, values)
+	{
+		n += strcmp(knob, "cpu") == 0;
+		for (i = 0; i < json_object_array_length(values); i++) {
+			snprintf(text, sizeof(text),
+				 "{\"name\":\"a\",\"cpu\":\"host\",\"tune\":\"host\","
+				 "\"opt\":\"O3\",\"%s\":\"%s\"}",
+				 knob,
+				 json_object_get_string(json_object_array_get_idx(values, i)));
+			assert_int_equal(parse_config(text), 0);
+		}
+	}
+	assert_int_equal(n, 1);
+	json_object_put(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_request),
-		cmocka_unit_test(wrong_requests),
-		cmocka_unit_test(wrong_configs),
+		cmocka_unit_test(whole_request),  cmocka_unit_test(several_roots),
+		cmocka_unit_test(wrong_requests), cmocka_unit_test(wrong_configs),
+		cmocka_unit_test(listed_knobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,7 @@ static int parse_funcs(json_object *obj, const struct halo_prepared *p, int64_t 
 	for (size_t i = 0; i < n; i++) {
 		json_object *item = json_object_array_get_idx(list, i);
 		struct halo_answer_func *f = &out->funcs[i];
+		json_object *val;
 		int64_t size;
 
 		if (!json_object_is_type(item, json_type_object) ||
@@ -145,6 +146,8 @@ static int parse_funcs(json_object *obj, const struct halo_prepared *p, int64_t 
 			return bad(err, "a function outside of the image");
 		f->func = find_func(p, item);
 		f->size = size;
+		f->entry = json_object_object_get_ex(item, "entry", &val) &&
+			   json_object_get_boolean(val) && f->func && f->func->slot;
 	}
 	out->n_funcs = n;
 	return 0;

@@ -6,6 +6,7 @@
  * The answer of a worker (docs/formats/job.md), checked against the program and the place that its
  * image was to take. Nothing of it is trusted.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct halo_answer_func {
 	const struct halo_func *func; /* NULL: the program has no copy of its own */
 	int64_t vaddr;
 	uint64_t size;
+	bool entry; /* a root: its slot may lead here */
 };
 
 struct halo_answer {
