@@ -32,6 +32,7 @@ static int parse_number(const char *value, uint64_t max, uint64_t *out)
 static int set(int key, const char *value, void *input)
 {
 	struct torture_args *args = input;
+	const char **list;
 	uint64_t n;
 
 	switch (key) {
@@ -47,6 +48,13 @@ static int set(int key, const char *value, void *input)
 		if (parse_number(value, UINT_MAX, &n) || !n)
 			return -EINVAL;
 		args->opts.functions = n;
+		return 0;
+	case 'O':
+		list = reallocarray(args->opts.only, args->opts.n_only + 1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		list[args->opts.n_only++] = value;
+		args->opts.only = list;
 		return 0;
 	case 'H':
 		args->opts.hold = true;
@@ -119,7 +127,8 @@ enum cli_exit cmd_torture(struct cli *cli, const struct cmd *cmd, int argc, char
 		 0},
 		{"seed", 'S', "N", 0, "choose as in an earlier run", 0},
 		{"functions", 'n', "MAX", 0, "compile no more than that", 0},
-		{"hold", 'H', NULL, 0, "let the program wait until all is compiled", 0},
+		{"only", 'O', "NAME", 0, "switch that function only (may be given again)", 0},
+		{"hold", 'H', NULL, 0, "compile all before CMD is started", 0},
 		{"program", 'P', "FILE", 0, "what to torture, if CMD only starts it", 0},
 		{"report", 'R', "FILE", 0, "write the report there, not to standard error", 0},
 		{},
@@ -152,5 +161,6 @@ enum cli_exit cmd_torture(struct cli *cli, const struct cmd *cmd, int argc, char
 		ret = print_report(cli, &torture, &report, &err);
 	code = ret ? cli__fail(cli, CLI_FAILED, &err) : (enum cli_exit)exit_code(&report);
 	torture_report__free(&report);
+	free(torture.opts.only);
 	return code;
 }

@@ -32,47 +32,44 @@ static bool parse(const char *line, pid_t *pid, uint64_t *ip)
 	return end != at + 4;
 }
 
+static void describe_image(const struct torture_image *image, int64_t vaddr, char *buf, size_t size)
+{
+	snprintf(buf, size, "variant %s, +%#llx in the image", image->config,
+		 (unsigned long long)(vaddr - image->place));
+	for (size_t i = 0; i < image->n_codes; i++) {
+		const struct torture_code *code = &image->codes[i];
+
+		if (code->name && vaddr >= code->vaddr &&
+		    (uint64_t)(vaddr - code->vaddr) < code->size)
+			snprintf(buf, size, "%s, in variant %s, +%#llx", code->name, image->config,
+				 (unsigned long long)(vaddr - code->vaddr));
+	}
+}
+
 static void describe(const struct torture *t, int64_t vaddr, char *buf, size_t size)
 {
 	const struct halo_func *func = halo_prepared__func_at(t->prepared, vaddr);
+	const struct torture_image *image;
 
 	if (func)
 		snprintf(buf, size, "%s, original, +%#llx", func->name,
 			 (unsigned long long)(vaddr - (int64_t)func->addr));
-	for (unsigned int i = 0; i < t->n_versions; i++) {
-		const struct torture_version *v = &t->versions[i];
-
-		if (vaddr < v->place || vaddr >= v->place + (int64_t)v->size)
-			continue;
-		snprintf(buf, size, "variant %s of %s, +%#llx in the image", v->config,
-			 v->func->name, (unsigned long long)(vaddr - v->place));
-		for (size_t j = 0; j < v->n_codes; j++)
-			if (vaddr >= v->codes[j].vaddr && v->codes[j].name &&
-			    (uint64_t)(vaddr - v->codes[j].vaddr) < v->codes[j].size)
-				snprintf(buf, size, "%s, in variant %s of %s, +%#llx",
-					 v->codes[j].name, v->config, v->func->name,
-					 (unsigned long long)(vaddr - v->codes[j].vaddr));
-	}
+	LIST_FOREACH(image, &t->images, link)
+	if (vaddr >= image->place && vaddr < image->place + (int64_t)image->size)
+		describe_image(image, vaddr, buf, size);
 }
 
-/* Threads and forked children have other numbers than those known, but the same places. */
+/* Threads, forked children and other namespaces have other numbers, but the same places. */
 static bool look_up(struct torture *t, pid_t pid, uint64_t ip)
 {
 	char *buf = t->report->crash;
 	size_t size = sizeof(t->report->crash);
 
-	for (unsigned int i = t->n_processes; i-- > 0;) {
-		const struct torture_process *proc = &t->processes[i];
-
-		if (proc->pid != pid && t->n_processes > 1)
-			continue;
-		describe(t, (int64_t)(ip - halo_family__bias(proc->family)), buf, size);
-		if (!buf[0] && proc->pid == pid)
-			snprintf(buf, size, "outside of its functions, at %#llx",
-				 (unsigned long long)ip);
-		return buf[0];
-	}
-	return false;
+	for (int any = 0; any <= 1; any++)
+		for (unsigned int i = t->report->processes; i-- > 0 && !buf[0];)
+			if (any || t->places[i].pid == pid)
+				describe(t, (int64_t)(ip - t->places[i].bias), buf, size);
+	return buf[0];
 }
 
 void torture__find_crash(struct torture *t)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Processes of the program: their stubs come to our own socket, or one is attached from outside. */
-#include <poll.h>
-#include <signal.h>
+#define LOG_TAG "torture"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,17 +9,23 @@
 
 #include "../daemon/offer.h"
 #include "../daemon/socket.h"
+#include "../lib/log.h"
 #include "../lib/util.h"
 #include "internal.h"
 
-#define WAIT_MS 2000 /* for what a stub sends */
+/* A stub that is being served. Test suites start many processes at once, so none is waited for. */
+struct torture_peer {
+	LIST_ENTRY(torture_peer) link;
+	struct torture *t;
+	int fd;
+	struct halo_io *io;
+	pid_t pid;
+	struct halo_family *family; /* NULL: its hello is to come */
+};
 
 static bool receive(int fd, void *msg, size_t size)
 {
-	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-
-	return poll(&poll_fd, 1, WAIT_MS) == 1 &&
-	       recv(fd, msg, size, MSG_DONTWAIT | MSG_TRUNC) == (ssize_t)size;
+	return recv(fd, msg, size, MSG_DONTWAIT | MSG_TRUNC) == (ssize_t)size;
 }
 
 static int new_family(struct torture *t, pid_t pid, struct halo_layout *layout,
@@ -27,88 +33,113 @@ static int new_family(struct torture *t, pid_t pid, struct halo_layout *layout,
 {
 	int ret;
 
-	if (t->n_processes == TORTURE_FAMILIES)
-		return halo_err__set(err, -ENOSPC, "%d processes were attached already",
-				     TORTURE_FAMILIES);
 	ret = halo_layout__read(pid, t->prepared, layout, err);
 	if (ret)
 		return ret;
-	return halo_family__create(t->store, t->n_processes + 1, t->prepared, layout, family, err);
+	return halo_family__create(t->store, ++t->n_families, t->prepared, layout, family, err);
 }
 
 static void add(struct torture *t, pid_t pid, struct halo_family *family)
 {
-	bool first = !t->n_processes;
+	struct halo_err err = {0};
 
-	t->processes[t->n_processes] = (struct torture_process){.pid = pid, .family = family};
-	__atomic_store_n(&t->n_processes, t->n_processes + 1, __ATOMIC_RELEASE);
-	if (!first)
-		return;
-	t->rseq_offset = halo_rseq__offset(pid);
-	if (t->opts->hold)
-		t->held = kill(pid, SIGSTOP) == 0;
-	torture__compile_next(t);
+	if (!t->counting)
+		torture__know_rseq(t, halo_rseq__offset(pid));
+	/* Not to be freed: the process has it mapped, and goes on with its original code. */
+	if (torture__add(t, pid, family, &err))
+		log_warn("process %d: %s", pid, err.what);
+	else
+		torture__switch_new(t, family);
 }
 
-static int offer_to(struct torture *t, int fd, struct halo_family *family, struct halo_err *err)
+static int send_offer(struct torture_peer *peer, struct halo_err *err)
 {
 	int fds[HALO_MAP_COUNT] = {-1, -1, -1};
 	struct halo_offer offer;
-	struct halo_done done;
-	char buf[128];
 	int ret;
 
-	ret = halo_family__offer(family, t->arena, &offer, fds, err);
-	if (!ret && (ret = halo_offer__send(fd, &offer, fds)))
+	ret = halo_family__offer(peer->family, peer->t->arena, &offer, fds, err);
+	if (!ret && (ret = halo_offer__send(peer->fd, &offer, fds)))
 		halo_err__set(err, ret, "sending the offer: %s", strerror(-ret));
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		zclose(&fds[i]);
-	if (ret)
-		return ret;
-	if (!receive(fd, &done, sizeof(done)) || done.magic != HALO_ATTACH_MAGIC)
-		return halo_err__set(err, -EPROTO, "its stub did not answer the offer");
-	if (halo_done__failure(&done, buf, sizeof(buf)))
-		return halo_err__set(err, -ECANCELED, "%s", buf);
-	return 0;
+	return ret;
 }
 
-static int attach_peer(struct torture *t, int fd, pid_t pid, struct halo_err *err)
+static int take_hello(struct torture_peer *peer, struct halo_err *err)
 {
-	struct halo_family *family;
 	struct halo_layout layout;
 	struct halo_hello hello;
 	int ret;
 
-	if (!receive(fd, &hello, sizeof(hello)) || hello.magic != HALO_ATTACH_MAGIC ||
+	if (!receive(peer->fd, &hello, sizeof(hello)) || hello.magic != HALO_ATTACH_MAGIC ||
 	    hello.version != HALO_FORMAT_VERSION)
 		return halo_err__set(err, -EPROTO, "its stub's hello is not understood");
-	ret = new_family(t, pid, &layout, &family, err);
-	if (ret)
-		return ret;
-	ret = offer_to(t, fd, family, err);
-	if (ret)
-		halo_family__free(family);
-	else
-		add(t, pid, family);
-	return ret;
+	ret = new_family(peer->t, peer->pid, &layout, &peer->family, err);
+	return ret ? ret : send_offer(peer, err);
+}
+
+static int take_done(struct torture_peer *peer, struct halo_err *err)
+{
+	struct halo_done done;
+	char buf[128];
+
+	if (!receive(peer->fd, &done, sizeof(done)) || done.magic != HALO_ATTACH_MAGIC)
+		return halo_err__set(err, -EPROTO, "its stub did not wait for the offer");
+	if (halo_done__failure(&done, buf, sizeof(buf)))
+		return halo_err__set(err, -ECANCELED, "%s", buf);
+	add(peer->t, peer->pid, peer->family);
+	peer->family = NULL;
+	return 0;
+}
+
+static void peer__free(struct torture_peer *peer)
+{
+	LIST_REMOVE(peer, link);
+	halo_loop__unwatch(peer->t->loop, peer->io);
+	zclose(&peer->fd);
+	halo_family__free(peer->family);
+	free(peer);
+}
+
+static void on_message(void *ctx, uint32_t events)
+{
+	struct torture_peer *peer = ctx;
+	bool greeted = peer->family;
+	struct halo_err err = {0};
+	int ret;
+
+	(void)events;
+	ret = greeted ? take_done(peer, &err) : take_hello(peer, &err);
+	/* Another prepared program, which this one has started, is none of our business. */
+	if (ret && ret != -ESTALE) {
+		peer->t->report->missed++;
+		snprintf(peer->t->report->refused, sizeof(peer->t->report->refused), "%.250s",
+			 err.what);
+	}
+	if (ret || greeted)
+		peer__free(peer);
 }
 
 static void on_connect(void *ctx, uint32_t events)
 {
 	struct torture *t = ctx;
-	struct halo_err err = {0};
+	struct torture_peer *peer;
 	pid_t pid;
 	uid_t uid;
-	int fd, ret;
+	int fd;
 
 	(void)events;
 	while ((fd = halo_socket__accept(t->socket_fd, &pid, &uid)) >= 0) {
-		ret = attach_peer(t, fd, pid, &err);
-		/* Another prepared program, which this one has started, is none of our business. */
-		if (ret && ret != -ESTALE)
-			snprintf(t->report->refused, sizeof(t->report->refused), "%.250s",
-				 err.what);
-		close(fd);
+		peer = calloc(1, sizeof(*peer));
+		if (!peer) {
+			close(fd);
+			continue;
+		}
+		*peer = (struct torture_peer){.t = t, .fd = fd, .pid = pid};
+		LIST_INSERT_HEAD(&t->peers, peer, link);
+		if (halo_loop__watch(t->loop, fd, EPOLLIN, on_message, peer, &peer->io))
+			peer__free(peer);
 	}
 }
 
@@ -121,6 +152,14 @@ int torture__listen(struct torture *t, struct halo_err *err)
 		return t->socket_fd;
 	ret = halo_loop__watch(t->loop, t->socket_fd, EPOLLIN, on_connect, t, &t->socket_io);
 	return ret ? halo_err__set(err, ret, "watching a socket: %s", strerror(-ret)) : 0;
+}
+
+void torture__stop_listening(struct torture *t)
+{
+	while (!LIST_EMPTY(&t->peers))
+		peer__free(LIST_FIRST(&t->peers));
+	halo_loop__unwatch(t->loop, t->socket_io);
+	zclose(&t->socket_fd);
 }
 
 int torture__attach_pid(struct torture *t, struct halo_err *err)

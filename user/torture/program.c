@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -49,6 +50,7 @@ int torture__open_program(struct torture *t, struct halo_err *err)
 	__cleanup_free char *path = NULL;
 	__cleanup_fd int fd = -1;
 	char link[PATH_MAX];
+	struct stat st;
 	ssize_t n;
 	int ret;
 
@@ -59,6 +61,10 @@ int torture__open_program(struct torture *t, struct halo_err *err)
 	if (fd < 0)
 		return halo_err__set(err, -errno, "opening %s: %s", path, strerror(errno));
 	n = readlink(path, link, sizeof(link) - 1);
+	if (!fstat(fd, &st)) {
+		t->exe_dev = st.st_dev;
+		t->exe_ino = st.st_ino;
+	}
 	t->report->program = n > 0 ? strndup(link, n) : strdup(path);
 	ret = halo_prepared__open(fd, &t->prepared, err);
 	if (ret) {

@@ -8,15 +8,15 @@
 #define BATCH	 64	/* switches between two pauses */
 #define PAUSE_NS 20000	/* so that the program, which reads what is written here, gets on */
 #define SWEEP	 64	/* of so many batches one sends all functions the same way */
-#define RECENT	 8	/* processes that are switched; earlier ones have mostly ended */
 #define STREAM	 0x5357 /* apart from what is chosen for compiling */
 
+/* With the lock held. */
 static void set(struct torture *t, const struct torture_version *v, unsigned int target)
 {
-	unsigned int n = __atomic_load_n(&t->n_processes, __ATOMIC_ACQUIRE);
+	struct torture_process *proc;
 
-	for (unsigned int i = n > RECENT ? n - RECENT : 0; i < n; i++)
-		halo_family__set_slot(t->processes[i].family, v->func->slot, v->target[target]);
+	TAILQ_FOREACH(proc, &t->processes, link)
+		halo_family__set_slot(proc->family, v->func->slot, v->target[target]);
 }
 
 static unsigned int switch_all(struct torture *t, unsigned int n, unsigned int target)
@@ -46,36 +46,55 @@ static void *run(void *arg)
 	while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
 		unsigned int n = __atomic_load_n(&t->n_versions, __ATOMIC_ACQUIRE);
 
+		pthread_mutex_lock(&t->lock);
 		if (torture_random__below(&r, SWEEP))
 			t->switches += switch_some(t, &r, n);
 		else
 			t->switches += switch_all(t, n, torture_random__below(&r, TORTURE_TARGETS));
+		pthread_mutex_unlock(&t->lock);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
 }
 
-int torture__start_switcher(struct torture *t)
+void torture__start_switcher(struct torture *t)
 {
 	sigset_t all, old;
-	int ret;
 
+	if (t->switching || t->stop || !t->n_versions || !t->report->processes)
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&t->switcher, NULL, run, t);
+	t->switching = pthread_create(&t->switcher, NULL, run, t) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	t->switching = ret == 0;
-	return -ret;
+	if (t->switching)
+		torture__begin_deadline(t);
+}
+
+void torture__switch_new(struct torture *t, struct halo_family *family)
+{
+	if (t->stop)
+		return;
+	for (unsigned int i = 0; i < t->n_versions; i++) {
+		const struct torture_version *v = &t->versions[i];
+
+		halo_family__set_slot(
+			family, v->func->slot,
+			v->target[torture_random__below(&t->random, TORTURE_TARGETS)]);
+	}
+	torture__start_switcher(t);
 }
 
 void torture__stop_switcher(struct torture *t)
 {
+	struct torture_process *proc;
+
+	__atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
 	if (!t->switching)
 		return;
-	__atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
 	pthread_join(t->switcher, NULL);
 	t->switching = false;
-	for (unsigned int i = 0; i < t->n_processes; i++)
+	TAILQ_FOREACH(proc, &t->processes, link)
 		for (unsigned int j = 0; j < t->n_versions; j++)
-			halo_family__reset_slot(t->processes[i].family, t->versions[j].func);
+			halo_family__reset_slot(proc->family, t->versions[j].func);
 }

@@ -15,15 +15,34 @@
 #include "internal.h"
 
 #define PARENT_DIR "/run"
+#define NEW_STREAM 0x4e57 /* apart from other random choices */
+
+static struct torture_row *add_row(struct torture *t, const struct halo_func *func)
+{
+	struct torture_row *row = &t->report->rows[t->report->n_rows++];
+
+	row->function = strdup(func->name);
+	row->unit = func->unit;
+	return row;
+}
 
 void torture__refuse(struct torture *t, const struct halo_func *func, bool failed,
 		     const char *reason)
 {
-	struct torture_refusal *out = &t->report->refusals[t->report->n_refusals++];
+	struct torture_row *row = add_row(t, func);
 
-	out->function = strdup(func->name);
-	out->reason = strdup(reason);
-	out->failed = failed;
+	row->reason = strdup(reason);
+	row->failed = failed;
+}
+
+void torture__tell(struct torture *t, const struct halo_func *func, const char *config,
+		   uint64_t size)
+{
+	struct torture_row *row = add_row(t, func);
+
+	row->config = strdup(config);
+	row->code_size = size;
+	t->report->compiled++;
 }
 
 /* From now on the program runs undisturbed. */
@@ -34,10 +53,7 @@ static void set_back(struct torture *t)
 	if (t->job)
 		halo_job__cancel(t->job);
 	t->job = NULL;
-	t->next = t->n_order;
-	if (t->held)
-		kill(t->processes[0].pid, SIGCONT);
-	t->held = false;
+	t->next = t->n_batches;
 }
 
 static void on_deadline(void *ctx)
@@ -49,19 +65,27 @@ static void on_deadline(void *ctx)
 		halo_loop__stop(t->loop);
 }
 
-void torture__begin_switching(struct torture *t)
+void torture__begin_deadline(struct torture *t)
 {
-	if (t->switching)
-		return;
-	if (t->n_versions)
-		torture__start_switcher(t);
-	if (t->held)
-		kill(t->processes[0].pid, SIGCONT);
-	t->held = false;
 	if (t->opts->seconds)
 		halo_loop__arm(t->loop, &t->deadline,
 			       halo_loop__now() + t->opts->seconds * HALO_SEC, on_deadline, t);
-	else if (!t->n_versions && !t->child)
+}
+
+static int watch_end(struct torture *t, pid_t pid, struct halo_err *err);
+
+static int start_child(struct torture *t, struct halo_err *err)
+{
+	int ret = torture__start_child(t, err);
+
+	return ret ? ret : watch_end(t, t->child, err);
+}
+
+void torture__all_compiled(struct torture *t)
+{
+	if (t->opts->pid && !t->n_versions)
+		halo_loop__stop(t->loop);
+	if (t->opts->hold && !t->child && start_child(t, &t->failure))
 		halo_loop__stop(t->loop);
 }
 
@@ -88,6 +112,8 @@ static void on_signal(void *ctx, uint32_t events)
 		kill(t->child, info.ssi_signo);
 	else
 		halo_loop__stop(t->loop);
+	if (!t->child && !t->opts->pid)
+		halo_err__set(&t->failure, -EINTR, "interrupted before the program was started");
 }
 
 static int watch_signals(struct torture *t, struct halo_err *err)
@@ -137,7 +163,7 @@ static int open_tools(struct torture *t, struct halo_err *err)
 	int ret;
 
 	halo_privileges__worker(&t->workers.uid, &t->workers.gid);
-	ret = halo_configs__read(t->opts->knobs_dir, &t->configs, err);
+	ret = torture__read_knobs(t, err);
 	if (!ret)
 		ret = halo_worker__open(t->opts->opt_path, &t->workers.opt_fd, err);
 	if (!ret)
@@ -170,52 +196,43 @@ static int begin(struct torture *t, struct halo_err *err)
 		return ret;
 	if (t->opts->pid) {
 		ret = watch_end(t, t->opts->pid, err);
-		return ret ? ret : torture__attach_pid(t, err);
+		if (!ret)
+			ret = torture__attach_pid(t, err);
+	} else {
+		ret = torture__listen(t, err);
+		if (!ret && !t->opts->hold)
+			ret = start_child(t, err);
 	}
-	ret = torture__listen(t, err);
 	if (!ret)
-		ret = torture__start_child(t, err);
-	return ret ? ret : watch_end(t, t->child, err);
+		torture__compile_next(t);
+	return ret;
 }
 
 static void end_child(struct torture *t)
 {
-	if (!t->child)
-		return;
-	while (waitpid(t->child, &t->report->status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFSIGNALED(t->report->status) || WEXITSTATUS(t->report->status) > 128)
-		torture__find_crash(t);
-}
-
-static void count(struct torture *t)
-{
-	t->report->switches = t->switches;
-	t->report->processes = t->n_processes;
-	for (unsigned int i = 0; i < t->n_processes; i++)
-		for (unsigned int arm = 0; arm < 2; arm++)
-			t->report->entered[arm] += halo_family__entries(t->processes[i].family,
-									arm);
+	if (t->child)
+		while (waitpid(t->child, &t->report->status, 0) < 0 && errno == EINTR)
+			;
+	torture__find_crash(t);
 }
 
 static void release(struct torture *t)
 {
-	for (unsigned int i = 0; i < t->n_processes; i++)
-		halo_family__free(t->processes[i].family);
-	torture__free_versions(t);
 	if (t->loop) {
-		halo_loop__unwatch(t->loop, t->socket_io);
+		torture__stop_listening(t);
+		torture__forget_all(t);
 		halo_loop__unwatch(t->loop, t->pid_io);
 		halo_loop__unwatch(t->loop, t->signal_io);
 	}
+	torture__free_versions(t);
 	halo_arena__close(t->arena);
 	halo_store__close(t->store, true);
 	halo_loop__free(t->loop);
 	halo_configs__free(&t->configs);
+	json_object_put(t->knobs);
 	if (t->prepared)
 		halo_prepared__free(t->prepared);
 	zclose(&t->workers.opt_fd);
-	zclose(&t->socket_fd);
 	zclose(&t->pid_fd);
 	zclose(&t->signal_fd);
 	zclose(&t->kmsg_fd);
@@ -238,16 +255,22 @@ int torture__run(const struct torture_opts *opts, struct torture_report *report,
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	t->opts = opts;
 	t->report = report;
+	t->random.state = opts->seed ^ NEW_STREAM;
+	TAILQ_INIT(&t->processes);
+	pthread_mutex_init(&t->lock, NULL);
 	t->workers.opt_fd = t->socket_fd = t->pid_fd = t->signal_fd = t->kmsg_fd = -1;
 	ret = begin(t, err);
 	if (!ret) {
 		ret = halo_loop__run(t->loop);
 		if (ret)
 			halo_err__set(err, ret, "waiting for events: %s", strerror(-ret));
+		else if (t->failure.code)
+			*err = t->failure;
+		ret = err->code;
 		set_back(t);
 	}
 	end_child(t);
-	count(t);
+	report->switches = t->switches;
 	release(t);
 	free(t);
 	return ret;

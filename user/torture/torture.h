@@ -20,29 +20,34 @@ struct torture_opts {
 	uint64_t seed;		/* of all that is chosen at random */
 	unsigned int seconds;	/* of switching; 0: until the program ends */
 	unsigned int functions; /* at most; 0: all */
-	bool hold;		/* the program stands still until all is compiled */
-	pid_t pid;		/* a running program; 0: start argv */
+	bool hold;		/* all is compiled before argv is started */
+	const char **only;	/* switch only functions of these names; none: all */
+	unsigned int n_only;
+	pid_t pid; /* a running program; 0: start argv */
 	char **argv;
 	const char *program;  /* what to torture if argv[0] only starts it; NULL: argv[0] */
 	const char *opt_path; /* of halo-opt; NULL: look for it */
 	const char *knobs_dir;
 };
 
-/* What is worth telling about one function that has no variant. */
-struct torture_refusal {
+/* What became of one function. */
+struct torture_row {
 	char *function;
-	char *reason;
-	bool failed; /* something went wrong, as against "this function's code is not for us" */
+	uint32_t unit;
+	char *config; /* of its variant; NULL: it has none */
+	char *reason; /* why not */
+	bool failed;  /* something went wrong, as against "this function's code is not for us" */
+	uint64_t code_size;
 };
 
 struct torture_report {
 	char *program;
 	unsigned int functions, redirectable;
-	unsigned int tried, compiled;
-	struct torture_refusal *refusals;
-	unsigned int n_refusals;
+	struct torture_row *rows;
+	unsigned int n_rows, compiled;
 	unsigned int processes; /* attached; forked children not counted */
-	char refused[256];	/* why a process was not attached; empty: all were */
+	unsigned int missed;	/* that were not */
+	char refused[256];	/* why the last of those was not */
 	uint64_t switches;
 	uint64_t entered[2]; /* counted entries: of original code, of variants */
 	bool ended;	     /* the program did, while torture was there */
