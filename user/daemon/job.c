@@ -308,6 +308,7 @@ static int spawn(struct halo_job *job, int request_fd, int exe_fd, struct halo_e
 		.opt_fd = job->workers->opt_fd,
 		.uid = job->workers->uid,
 		.gid = job->workers->gid,
+		.urgent = job->workers->urgent,
 		.parent = getpid(),
 	};
 	int answer[2], log[2];

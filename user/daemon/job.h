@@ -6,6 +6,7 @@
  * One halo-opt process: an unprivileged user, no network, limited in memory, time and file size, with
  * five descriptors and an empty environment (docs/formats/job.md).
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,6 +25,7 @@ struct halo_workers {
 	int opt_fd;   /* the worker's executable */
 	uid_t uid;    /* whom workers run as */
 	gid_t gid;
+	bool urgent; /* somebody waits: workers run at our own priority */
 	unsigned int running;
 	uint64_t started; /* ever: jobs are numbered */
 };

@@ -2,6 +2,7 @@
 #ifndef HALO_WORKER_H
 #define HALO_WORKER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* What a worker process is made of. The descriptors become 0 to 4 in this order. */
@@ -11,6 +12,7 @@ struct halo_worker {
 	uid_t uid;
 	gid_t gid;
 	pid_t parent; /* the worker dies with it */
+	bool urgent;  /* at the caller's priority, not below everything that matters */
 };
 
 /* In a child process: become the worker. Never returns. */

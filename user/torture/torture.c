@@ -177,6 +177,7 @@ static int open_tools(struct torture *t, struct halo_err *err)
 	if (!ret && halo_loop__new(&t->loop))
 		ret = halo_err__set(err, -errno, "epoll: %s", strerror(errno));
 	t->workers.loop = t->loop;
+	t->workers.urgent = true;
 	return ret;
 }
 
