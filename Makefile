@@ -2,6 +2,7 @@
 #
 # make               build into build/ (V=1 shows whole command lines)
 # sudo make check    install what is missing, build, test
+# sudo make check-long    the tests that take long: real programs' own test suites under torture
 # sudo make demo     install what is missing, build, make real programs faster
 # make bench-NAME    measurements, see docs/benchmarks.md
 #
@@ -46,7 +47,7 @@ include optimizer/optimizer.mk
 include tools/tools.mk
 include selftests/selftests.mk
 
-.PHONY: all clean check demo bench
+.PHONY: all clean check check-long demo bench
 all: $(ALL)
 
 $(O)/%.o: %.c | $(BUILD)/bpf/halo.skel.h
@@ -63,6 +64,11 @@ check:
 	$(Q)tools/install-deps.sh
 	$(Q)$(MAKE) all tests
 	$(Q)selftests/run.sh
+
+check-long:
+	$(Q)tools/install-deps.sh
+	$(Q)$(MAKE) all tests
+	$(Q)selftests/run.sh -l
 
 demo:
 	$(Q)tools/install-deps.sh

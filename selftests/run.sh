@@ -3,7 +3,8 @@
 # Runs the tests: one line per file, a failing file's whole output, and at the end, on the last
 # line, "N passed, N failed, N skipped". Exit status 1 when anything failed, or nothing ran.
 #
-#   run.sh                   all of them
+#   run.sh                   all of them, but those in long/
+#   run.sh -l [NAME…]        those in long/, each of which may take many minutes
 #   run.sh NAME…             those of that name: errors, e2e/errors, selftests/e2e/errors.sh
 #   run.sh -d DIR [NAME…]    the executables in DIR instead
 #
@@ -16,13 +17,14 @@ BUILD_DIR=$(realpath -m "${BUILD:-$HERE/../build}")
 TIMEOUT=${HALO_TEST_TIMEOUT:-300} # seconds per file
 
 usage() {
-	sed -n '3,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+	sed -n '3,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
-dir=
-while getopts d:h opt; do
+dir= long=
+while getopts d:lh opt; do
 	case $opt in
 	d) dir=$OPTARG ;;
+	l) long=1 TIMEOUT=${HALO_TEST_TIMEOUT:-7200} ;;
 	h) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
@@ -50,6 +52,10 @@ list_files() {
 		for file in "$dir"/*; do
 			[ -f "$file" ] && [ -x "$file" ] && echo "$file"
 		done
+		return
+	fi
+	if [ -n "$long" ]; then
+		ls "$HERE"/long/*.sh
 		return
 	fi
 	for file in "$BUILD_DIR"/selftests/unit/* "$BUILD_DIR"/selftests/unit-opt/*; do

@@ -46,18 +46,6 @@ load() {
 	. "$HERE/$1.sh"
 }
 
-install_packages() {
-	local package missing=()
-
-	for package in "$@"; do
-		dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
-			missing+=("$package")
-	done
-	[ ${#missing[@]} -eq 0 ] && return
-	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-		"${missing[@]}" >/dev/null
-}
-
 fetch() {
 	load "$1"
 	install_packages "${app_packages[@]}"

