@@ -28,15 +28,18 @@ enum halo_caller {
  */
 static __always_inline void caller__mend(struct halo_ctx_key *key, __u64 open_call)
 {
+	/* One after the other: the compiler would load more of them at once than a stack holds. */
+	volatile __u64 *frame = key->frame;
+
 	for (int i = HALO_MAX_FRAMES - 1; i > 1; i--)
-		key->frame[i] = key->frame[i - 1];
+		frame[i] = frame[i - 1];
 	key->frame[1] = open_call + 1;
 	if (key->nr < 2)
-		key->cut = 1;
+		key->end = HALO_END_NO_RULE;
 	if (key->nr < HALO_MAX_FRAMES)
 		key->nr++;
 	else
-		key->cut = 1;
+		key->end = HALO_END_DEPTH;
 	key->quality = HALO_CTX_MENDED;
 }
 

@@ -24,7 +24,7 @@
 #define HALO_FRAME_ARENA      (1ULL << 63)
 #define HALO_FRAME_EXE(frame) ((__u32)(((frame) & ~HALO_FRAME_ARENA) >> HALO_OFF_BITS))
 
-#define HALO_MAX_FRAMES	      24     /* deeper frames are cut off: halo_ctx_key.cut is set */
+#define HALO_MAX_FRAMES	      60     /* deeper frames are cut off: HALO_END_DEPTH */
 #define HALO_MAX_EXES	      4096   /* files with an exe_id; more are refused or have none */
 #define HALO_MAX_PROCS	      4096   /* enrolled processes; more rise HALO_STAT_PROC_FULL */
 #define HALO_MAX_REGIONS      131072 /* executable mappings of all processes, 32 bytes each */
@@ -130,8 +130,20 @@ struct halo_proc {
 
 enum halo_ctx_quality {
 	HALO_CTX_LEAF = 1,   /* the sampled address alone is certain */
-	HALO_CTX_FP = 2,     /* callers found by frame pointers: wrong where code has none */
+	HALO_CTX_FP = 2,     /* some callers found by frame pointers: wrong where code has none */
 	HALO_CTX_MENDED = 3, /* the same, with the innermost caller put in from the branch stack */
+	HALO_CTX_CFI = 4,    /* all by the program's own description of its frames: exact */
+};
+
+/* Why a context has no more frames. */
+enum halo_ctx_end {
+	HALO_END_ROOT = 1, /* it has no caller: the context is whole */
+	HALO_END_DEPTH,	   /* HALO_MAX_FRAMES */
+	HALO_END_UNMAPPED, /* the next frame is where nothing is known to be mapped */
+	HALO_END_NO_RULE,  /* no description of the frame, and no frame pointer */
+	HALO_END_READ,	   /* its stack can't be read: not in memory just now */
+	HALO_END_STACK,	   /* the caller's frame would not be above */
+	HALO_END_REG,	   /* it depends on a register that is not known there */
 };
 
 /* halo_ctx_a, halo_ctx_b: struct halo_ctx_key → struct halo_ctx_val, one per generation */
@@ -139,9 +151,10 @@ struct halo_ctx_key {
 	__u32 exe_id;
 	__u8 quality; /* enum halo_ctx_quality */
 	__u8 nr;      /* frames used */
-	__u8 cut;     /* 1: the stack went on */
+	__u8 end;     /* enum halo_ctx_end */
 	__u8 reserved;
-	__u64 frame[HALO_MAX_FRAMES]; /* leaf first; callers are return addresses; 0: outside */
+	__u64 frame[HALO_MAX_FRAMES]; /* leaf first; callers are return addresses, unless a signal
+				       came there; 0: of no file */
 };
 
 struct halo_ctx_val {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-#include "maps.bpf.h"
+#include "stack.bpf.h"
 #include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -12,6 +12,8 @@ struct halo_exe_map halo_exe SEC(".maps");
 struct halo_inode_map halo_inode SEC(".maps");
 struct halo_proc_map halo_proc SEC(".maps");
 struct halo_region_map halo_region SEC(".maps");
+struct halo_table_map halo_table SEC(".maps");
+struct halo_words_map halo_words SEC(".maps");
 struct halo_ctx_map halo_ctx_a SEC(".maps");
 struct halo_ctx_map halo_ctx_b SEC(".maps");
 struct halo_edge_map halo_edge_a SEC(".maps");
@@ -25,3 +27,4 @@ struct halo_events_map halo_events SEC(".maps");
 struct halo_cost_map halo_cost SEC(".maps");
 struct halo_slice_map halo_slice SEC(".maps");
 struct halo_fault_map halo_fault SEC(".maps");
+struct halo_scratch_map halo_scratch SEC(".maps");

@@ -7,6 +7,7 @@
  * is allocated in an NMI.
  */
 #include "halo_bpf.h"
+#include "halo_unwind.h"
 
 #include <bpf/bpf_helpers.h>
 
@@ -47,6 +48,22 @@ struct halo_region_map {
 	__uint(max_entries, HALO_MAX_REGIONS);
 	__type(key, __u32);
 	__type(value, struct halo_region);
+};
+
+struct halo_table_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HALO_TABLE(HALO_MAX_EXES, 0));
+	__type(key, __u32);
+	__type(value, struct halo_table);
+};
+
+/* The daemon sets the number of buckets, and writes through a mapping of its own. */
+struct halo_words_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct halo_bucket);
 };
 
 struct halo_ctx_map {
@@ -123,6 +140,8 @@ extern struct halo_exe_map halo_exe SEC(".maps");
 extern struct halo_inode_map halo_inode SEC(".maps");
 extern struct halo_proc_map halo_proc SEC(".maps");
 extern struct halo_region_map halo_region SEC(".maps");
+extern struct halo_table_map halo_table SEC(".maps");
+extern struct halo_words_map halo_words SEC(".maps");
 extern struct halo_ctx_map halo_ctx_a SEC(".maps");
 extern struct halo_ctx_map halo_ctx_b SEC(".maps");
 extern struct halo_edge_map halo_edge_a SEC(".maps");

@@ -5,42 +5,14 @@
  */
 #include "branch.bpf.h"
 #include "context.bpf.h"
-#include "region.bpf.h"
+#include "stack.bpf.h"
 #include "task.bpf.h"
 
 #include <bpf/bpf_tracing.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Frame pointers of two frames are no further apart. */
-#define MAX_FRAME_SIZE (1ULL << 20)
-#define MAX_STEPS      (2 * HALO_MAX_FRAMES)
-#define USER_ADDR_MIN  4096ULL
-#define USER_ADDR_MAX  (1ULL << 47)
 #define USER_MODE_RING 3
-
-/* Per CPU. */
-struct halo_scratch {
-	/*
-	 * 1 from before the generation is read until the sample is counted. It keeps a nested sample
-	 * off the key, and tells the daemon who may still write to a generation that it retired.
-	 */
-	__u64 busy;
-	struct halo_proc proc; /* as it was when the sample began */
-	struct halo_ctx_key key;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct halo_scratch);
-} halo_scratch SEC(".maps");
-
-struct halo_frame_record {
-	__u64 fp;
-	__u64 ret;
-};
 
 /*
  * Have the daemon read what the process has mapped: the number of its executable pages is another
@@ -71,67 +43,40 @@ static __always_inline void ask(struct halo_proc *entry, const struct halo_proc 
 		__sync_fetch_and_add(&entry->asked, 1);
 }
 
-/*
- * Callers by frame pointers. Nothing but the number of the frame is carried in a register from one
- * frame to the next: else the verifier tries all combinations.
- */
-static __always_inline void walk(struct halo_ctx_key *key, const struct halo_proc *proc, __u64 fp,
-				 __u64 sp)
+/* The walk has begun. False: nothing is known to be mapped where the program runs. */
+static __always_inline bool record(struct bpf_perf_event_data *ctx, struct halo_scratch *scratch)
 {
-	struct halo_frame_record rec = {.fp = fp};
-	__u64 low = sp;
-	bool mapped;
-
-	key->nr = 1;
-	key->quality = HALO_CTX_LEAF;
-	for (__u32 i = 1; i <= HALO_MAX_FRAMES; i++) {
-		fp = rec.fp;
-		if (fp < low || fp - low > MAX_FRAME_SIZE || fp & 7)
-			break;
-		if (bpf_probe_read_user(&rec, sizeof(rec), (void *)fp))
-			break;
-		if (rec.ret < USER_ADDR_MIN || rec.ret >= USER_ADDR_MAX)
-			break;
-		if (i == HALO_MAX_FRAMES) {
-			key->cut = 1;
-			break;
-		}
-		key->frame[i] = proc__frame(proc, rec.ret, 1, &mapped);
-		key->nr = i + 1;
-		key->quality = HALO_CTX_FP;
-		low = fp + sizeof(rec);
-	}
-}
-
-/* False: nothing is known to be mapped at @ip. */
-static __always_inline bool record(struct bpf_perf_event_data *ctx, struct halo_scratch *scratch,
-				   __u64 ip, __u64 fp, __u64 sp)
-{
-	const struct halo_proc *proc = &scratch->proc;
 	struct halo_ctx_key *key = &scratch->key;
 	bool mapped;
 
 	__builtin_memset(key, 0, sizeof(*key));
-	key->exe_id = proc->exe_id;
-	key->frame[0] = proc__frame(proc, ip, 0, &mapped);
-	if (HALO_FRAME_EXE(key->frame[0]) != proc->exe_id)
+	key->exe_id = scratch->proc.exe_id;
+	stack__walk(scratch);
+	if (HALO_FRAME_EXE(key->frame[0]) != key->exe_id)
 		HALO_COUNT(outside);
+	mapped = key->nr > 1 || key->end != HALO_END_UNMAPPED;
 	if (!mapped)
 		HALO_COUNT(unmapped);
-	walk(key, proc, fp, sp);
-	context__check(key, branch__sample(ctx, proc));
+	context__check(key, branch__sample(ctx, &scratch->proc));
 	context__count(key);
 	return mapped;
+}
+
+/*
+ * Not inline: the compiler would share the loads with those from the program's context, which the
+ * verifier does not take.
+ */
+static __noinline void begin_in_kernel(struct halo_walk *w, struct task_struct *task)
+{
+	walk__begin(w, (struct pt_regs *)bpf_task_pt_regs(task));
 }
 
 /* The busy sample of this CPU. */
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
 				   struct halo_scratch *scratch, struct halo_proc *entry)
 {
-	const bpf_user_pt_regs_t *regs = &ctx->regs;
-	__u64 ip = regs->ip, fp = regs->bp, sp = regs->sp, exec_pages, now;
 	struct halo_proc *proc = &scratch->proc;
-	struct pt_regs *user;
+	__u64 exec_pages, now;
 
 	*proc = *entry;
 	/* Of the copy: the entry may become another process's at any time. */
@@ -140,17 +85,15 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct task_
 		return;
 	}
 	HALO_COUNT(samples);
-	if ((regs->cs & USER_MODE_RING) != USER_MODE_RING) {
+	if ((ctx->regs.cs & USER_MODE_RING) == USER_MODE_RING) {
+		walk__begin(&scratch->walk, &ctx->regs);
+	} else {
 		HALO_COUNT(kernel);
-		user = (struct pt_regs *)bpf_task_pt_regs(task);
-		ip = user->ip;
-		fp = user->bp;
-		sp = user->sp;
+		begin_in_kernel(&scratch->walk, task);
 	}
 	exec_pages = task->mm ? task->mm->exec_vm : 0;
 	now = bpf_ktime_get_ns();
-	if (!record(ctx, scratch, ip, fp, sp) || exec_pages != proc->exec_pages ||
-	    now >= proc->refresh_ns)
+	if (!record(ctx, scratch) || exec_pages != proc->exec_pages || now >= proc->refresh_ns)
 		ask(entry, proc, task__tgid(task), exec_pages, now);
 }
 

@@ -5,7 +5,7 @@ HALO_LIB_SRC := $(wildcard user/lib/*.c)
 HALO_LIB_OBJ := $(HALO_LIB_SRC:%.c=$(O)/%.o)
 HALO_LIB_LIBS := -ljson-c -lelf -lzstd -lmd
 
-HALO_BPF_SRC := $(wildcard user/kernel/*.c user/daemon/*.c user/torture/*.c user/cli/*.c)
+HALO_BPF_SRC := $(wildcard user/kernel/*.c user/unwind/*.c user/daemon/*.c user/torture/*.c user/cli/*.c)
 HALO_BPF_OBJ := $(HALO_BPF_SRC:%.c=$(O)/%.o)
 HALO_BPF_LIBS := $(HALO_LIB_LIBS) -lbpf -lz -lcap -lm
 

@@ -2,7 +2,7 @@
 # The BPF programs and user/kernel, tested in the running kernel. Each NAME_test.c is a program.
 
 BPFTESTS := $(patsubst selftests/bpf/%.c,$(BUILD)/selftests/bpf/%,$(wildcard selftests/bpf/*_test.c))
-BPFTESTS_OBJ := $(O)/selftests/bpf/fixture.o $(filter $(O)/user/kernel/%,$(HALO_BPF_OBJ)) \
+BPFTESTS_OBJ := $(O)/selftests/bpf/fixture.o $(filter $(O)/user/kernel/% $(O)/user/unwind/%,$(HALO_BPF_OBJ)) \
 		$(HALO_LIB_OBJ)
 
 $(BPFTESTS): $(BUILD)/selftests/bpf/%: $(O)/selftests/bpf/%.o $(BPFTESTS_OBJ)

@@ -31,7 +31,7 @@ static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count
 	t->total += count;
 	if (key->exe_id != EXE_ID)
 		t->other_exe += count;
-	if (!key->nr || key->nr > HALO_MAX_FRAMES || (key->nr > 1) != (key->quality == HALO_CTX_FP))
+	if (!key->nr || key->nr > HALO_MAX_FRAMES || !key->end || !key->quality)
 		t->malformed += count;
 	if (!in(key->frame[0], inner_off, inner_size))
 		return;

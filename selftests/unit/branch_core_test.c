@@ -245,7 +245,7 @@ static void test_callers(void **state)
 	/* None was found: the stack goes on behind the one that is put in. */
 	assert_int_equal(caller__check(&key, EXE | 0x50), HALO_CALLER_MENDED);
 	assert_int_equal(key.nr, 2);
-	assert_int_equal(key.cut, 1);
+	assert_int_equal(key.end, HALO_END_NO_RULE);
 	assert_int_equal(function_of(key.frame[1]), function_of(EXE | 0x51));
 	/* A full one loses its outermost frame. */
 	key = (struct halo_ctx_key){.quality = HALO_CTX_FP, .nr = HALO_MAX_FRAMES};
@@ -253,7 +253,7 @@ static void test_callers(void **state)
 		key.frame[i] = EXE | (0x1000 * (i + 1));
 	assert_int_equal(caller__check(&key, EXE | 0x50), HALO_CALLER_MENDED);
 	assert_int_equal(key.nr, HALO_MAX_FRAMES);
-	assert_int_equal(key.cut, 1);
+	assert_int_equal(key.end, HALO_END_DEPTH);
 	assert_int_equal(key.frame[HALO_MAX_FRAMES - 1], EXE | (0x1000 * (HALO_MAX_FRAMES - 1)));
 	/* Callers found by better means are not touched. */
 	key.quality = 9;

@@ -242,6 +242,29 @@ bool halo_arena__is_mapped(const struct halo_arena *arena, dev_t dev, ino_t ino)
 	return arena->dev == dev && arena->ino == ino;
 }
 
+int halo_arena__unwind(const struct halo_arena *arena, struct halo_unwind_table *out,
+		       struct halo_err *err)
+{
+	__cleanup_free uint64_t *hdr = calloc(HALO_INDEX_MAX, sizeof(*hdr));
+	size_t size = arena->header.next, n = 0;
+	void *data;
+	int ret;
+
+	if (!hdr)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	for (uint64_t i = 0; i < arena->index->count && i < HALO_INDEX_MAX; i++)
+		if (arena->index->entry[i].frames)
+			hdr[n++] = arena->index->entry[i].frames;
+	if (!n)
+		return -ENODATA;
+	data = mmap(NULL, size, PROT_READ, MAP_SHARED, arena->fd, 0);
+	if (data == MAP_FAILED)
+		return halo_err__set(err, -errno, "cannot map %s: %m", arena->name);
+	ret = halo_unwind__compile_images(data, size, hdr, n, out, err);
+	munmap(data, size);
+	return ret;
+}
+
 int halo_arena__open_readonly(struct halo_arena *arena, struct halo_err *err)
 {
 	return halo_store__open_readonly(arena->store, arena->name, err);

@@ -28,6 +28,7 @@
 
 struct halo_trial;
 struct halo_file;
+struct halo_unwinds;
 struct halo_control;
 struct halo_attach_server;
 
@@ -179,6 +180,7 @@ struct halo_daemon {
 	struct halo_known *known; /* by exe_id - 1 */
 	uint32_t n_known;
 	struct halo_file **files; /* see files.h */
+	struct halo_unwinds *unwinds;
 	size_t n_files;
 	struct halo_seen seen[HALO_SEEN_MAX];
 	unsigned int next_seen;

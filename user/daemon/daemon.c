@@ -20,6 +20,7 @@
 #include "process.h"
 #include "program.h"
 #include "samples.h"
+#include "unwinds.h"
 #include "worker_path.h"
 
 #define LOG_TAG "daemon"
@@ -175,6 +176,8 @@ static int daemon__start(struct halo_daemon *d, struct halo_err *err)
 			      ? halo_err__set(err, -errno, "epoll: %s", strerror(errno))
 			      : 0;
 	d->workers.loop = d->loop;
+	if (!ret && halo_unwinds__open(d))
+		ret = halo_err__set(err, -ENOMEM, "out of memory");
 	if (!ret)
 		ret = open_signals(d, err);
 	if (!ret)
@@ -211,6 +214,7 @@ static void daemon__stop(struct halo_daemon *d)
 		TAILQ_REMOVE(&d->retired, p, link);
 		forget(p);
 	}
+	halo_unwinds__close(d);
 	if (d->loop) {
 		halo_loop__cancel(d->loop, &d->drain);
 		halo_loop__unwatch(d->loop, d->event_io);

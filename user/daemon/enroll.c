@@ -12,6 +12,7 @@
 #include "module.h"
 #include "process.h"
 #include "program.h"
+#include "unwinds.h"
 
 #define LOG_TAG "enroll"
 #include "../lib/log.h"
@@ -293,6 +294,8 @@ static int start(struct halo_program *p, int fd, struct halo_err *err)
 		log_debug("%s: the kernel side will ask when it is executed", p->path);
 	TAILQ_INSERT_TAIL(&d->programs, p, link);
 	halo_files__forget(d, &p->prepared->buildid);
+	halo_unwinds__add(d, p->exe_id, fd);
+	halo_unwinds__arena(p);
 	halo_program__note(p, "enrolled, floating point %s", p->fp);
 	snprintf(p->denied, sizeof(p->denied), "%s", d->known[p->exe_id - 1].denied);
 	if (p->denied[0])

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "../lib/util.h"
 #include "files.h"
 #include "identity.h"
+#include "unwinds.h"
 
 #define LOG_TAG "files"
 #include "../lib/log.h"
@@ -191,8 +192,10 @@ static const struct halo_file *add(struct halo_daemon *d, int path_fd, const str
 		.build_id = id,
 	};
 	memcpy(file->path, path, sizeof(path));
-	if (!d->known[exe_id - 1].enrolled)
-		halo_kernel__set_exe(d->kernel, exe_id, &id, path);
+	if (d->known[exe_id - 1].enrolled)
+		return file;
+	halo_kernel__set_exe(d->kernel, exe_id, &id, path);
+	halo_unwinds__add(d, exe_id, fd);
 	return file;
 }
 
@@ -238,51 +241,51 @@ const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
 }
 
 /* All 64-bit processes have the daemon's own. */
-static void vdso_build_id(struct halo_buildid *id)
+static const void *find_vdso(size_t *size)
 {
-	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-	const char *base = (const char *)ehdr;
-	const Elf64_Phdr *phdr = (const Elf64_Phdr *)(base + ehdr->e_phoff);
+	uint64_t at = getauxval(AT_SYSINFO_EHDR);
+	__cleanup_fd int self = halo_proc__open(getpid(), NULL);
+	const struct halo_map *m;
+	struct halo_maps maps;
 
-	for (int i = 0; i < ehdr->e_phnum; i++) {
-		const Elf64_Nhdr *note = (const Elf64_Nhdr *)(base + phdr[i].p_offset);
-		uint64_t left = phdr[i].p_filesz, size;
+	*size = 0;
+	if (!at || self < 0 || halo_maps__read(self, &maps, NULL))
+		return NULL;
+	m = halo_maps__at(&maps, at);
+	if (m)
+		*size = m->end - at;
+	halo_maps__free(&maps);
+	return *size ? (const void *)at : NULL;
+}
 
-		if (phdr[i].p_type != PT_NOTE)
-			continue;
-		for (; left >= sizeof(*note); left -= size) {
-			size = sizeof(*note) + ALIGN_UP(note->n_namesz, 4U) +
-			       ALIGN_UP(note->n_descsz, 4U);
-			if (size > left)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= sizeof(id->id)) {
-				id->len = note->n_descsz;
-				memcpy(id->id,
-				       (const char *)(note + 1) + ALIGN_UP(note->n_namesz, 4U),
-				       id->len);
-				return;
-			}
-			note = (const Elf64_Nhdr *)((const char *)note + size);
-		}
-	}
+static void read_vdso_build_id(const void *image, size_t size, struct halo_buildid *id)
+{
+	__cleanup_fd int fd = memfd_create("halo-vdso", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, image, size) == (ssize_t)size)
+		halo_buildid__read(fd, id, NULL);
 }
 
 const struct halo_file *halo_files__vdso(struct halo_daemon *d)
 {
 	struct halo_file *file;
+	const void *image;
 	uint32_t exe_id;
+	size_t size;
 
 	for (size_t i = 0; i < d->n_files; i++)
 		if (!d->files[i]->ino)
 			return d->files[i];
-	if (!getauxval(AT_SYSINFO_EHDR) || halo_files__number(d, &exe_id))
+	image = find_vdso(&size);
+	if (!image || halo_files__number(d, &exe_id))
 		return NULL;
 	file = append(d);
 	if (!file)
 		return NULL;
 	file->exe_id = exe_id;
 	snprintf(file->path, sizeof(file->path), VDSO_NAME);
-	vdso_build_id(&file->build_id);
+	read_vdso_build_id(image, size, &file->build_id);
 	halo_kernel__set_exe(d->kernel, exe_id, &file->build_id, VDSO_NAME);
+	halo_unwinds__add_image(d, exe_id, image, size);
 	return file;
 }

@@ -5,8 +5,7 @@
 /* What arena.c and family.c need of the store beyond attach.h. */
 #include <stdbool.h>
 
-#include <stdbool.h>
-
+#include "../unwind/table.h"
 #include "attach.h"
 
 /*
@@ -45,6 +44,10 @@ void halo_store__sweep(struct halo_store *store);
 int halo_family__adopt(struct halo_store *store, const char *name, int counters_fd,
 		       const struct halo_prepared *p, const struct halo_layout *layout,
 		       struct halo_family **out, struct halo_err *err);
+
+/* What leads out of the frames of its images. -ENODATA: none of them describes any. */
+int halo_arena__unwind(const struct halo_arena *arena, struct halo_unwind_table *out,
+		       struct halo_err *err);
 
 /* A descriptor through which programs map @arena. */
 int halo_arena__open_readonly(struct halo_arena *arena, struct halo_err *err);

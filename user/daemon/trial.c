@@ -4,6 +4,7 @@
 #include "../lib/util.h"
 #include "process.h"
 #include "trial.h"
+#include "unwinds.h"
 
 #define PAD 0xcc /* int3 between and behind the counting entries */
 
@@ -83,7 +84,10 @@ static int write_entries(struct halo_trial *t, struct halo_err *err)
 			return halo_err__set(err, n, "the counting entry can't reach its target");
 	}
 	halo_frames__leaf(code + size, size);
-	return halo_arena__write(p->arena, off, code, sizeof(code), size, err);
+	n = halo_arena__write(p->arena, off, code, sizeof(code), size, err);
+	if (!n)
+		halo_unwinds__arena(p);
+	return n;
 }
 
 static void trial__free(struct halo_trial *t)

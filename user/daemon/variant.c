@@ -5,6 +5,7 @@
 #include "../lib/util.h"
 #include "image.h"
 #include "tuning.h"
+#include "unwinds.h"
 
 const struct halo_variant *halo_variant__at(const struct halo_program *p, int64_t vaddr)
 {
@@ -56,10 +57,14 @@ static int publish(struct halo_program *p, struct halo_variant *v, const struct 
 		   struct halo_err *err)
 {
 	uint64_t off = image->place - halo_prepared__arena(p->prepared);
+	int ret;
 
 	v->place = image->place;
 	v->size = image->size;
-	return halo_arena__write(p->arena, off, image->code, image->size, image->frames, err);
+	ret = halo_arena__write(p->arena, off, image->code, image->size, image->frames, err);
+	if (!ret)
+		halo_unwinds__arena(p);
+	return ret;
 }
 
 int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,

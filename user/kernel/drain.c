@@ -128,6 +128,8 @@ int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx)
 	k->drain_ctx = ctx;
 	err = wait_for_samples(k->skel->maps.halo_scratch, 0);
 	err = err ?: wait_for_samples(k->skel->maps.halo_branches, HALO_BRANCH_FEED);
+	if (!err)
+		halo_tables__reclaim(k);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(tables); i++) {
 		err = drain_batches(k, &tables[i]);
 		if (err)

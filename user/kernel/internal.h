@@ -98,9 +98,12 @@ uint64_t halo_perf__prime(uint64_t n);
 /* What kernel.perf_event_max_sample_rate allows now; the kernel lowers it under load. */
 unsigned int halo_perf__max_rate(void);
 
+#define HALO_DEFAULT_BUCKETS 32 /* 8 MiB of unwind tables */
+
 struct halo_kernel {
 	struct halo_bpf *skel;
 	unsigned int rate_hz;
+	unsigned int table_buckets;
 	bool pinned;
 	bool feed;
 
@@ -117,6 +120,7 @@ struct halo_kernel {
 	void *event_ctx;
 
 	struct halo_spaces *spaces;
+	struct halo_tables *tables;
 	halo_drain_fn on_context; /* while a drain lasts */
 	void *drain_ctx;
 	struct {
@@ -153,6 +157,12 @@ int halo_events__open(struct halo_kernel *k, struct halo_err *err);
 /* spaces.c */
 int halo_spaces__open(struct halo_kernel *k);
 void halo_spaces__close(struct halo_kernel *k);
+
+/* tables.c. A drain that has seen all samples end reclaims what tables took that were replaced. */
+int halo_tables__set_size(struct halo_kernel *k, unsigned int buckets);
+int halo_tables__open(struct halo_kernel *k);
+void halo_tables__close(struct halo_kernel *k);
+void halo_tables__reclaim(struct halo_kernel *k);
 
 /* mounts.c: mounted, or why not. */
 int halo_mounts__ensure_bpffs(struct halo_err *err);

@@ -137,6 +137,7 @@ static int load(struct halo_kernel *k, struct halo_err *err)
 	k->skel->rodata->halo_nr_cpus = cpus > 0 ? cpus : 1;
 	k->skel->rodata->halo_pidns = pid_namespace();
 	ret = halo_branches__prepare(k);
+	ret = ret ?: halo_tables__set_size(k, k->table_buckets);
 	ret = ret ?: halo_bpf__load(k->skel);
 	if (ret) {
 		halo_err__set(err, ret, "Can't load the BPF programs: %s", strerror(-ret));
@@ -170,11 +171,13 @@ static int attach_process(struct halo_kernel *k, struct halo_err *err)
 	return 0;
 }
 
-static int open_spaces(struct halo_kernel *k, struct halo_err *err)
+static int map_maps(struct halo_kernel *k, struct halo_err *err)
 {
-	int ret = halo_spaces__open(k);
+	int ret = halo_spaces__open(k) ?: halo_tables__open(k);
 
-	return ret ? halo_err__set(err, ret, "Can't map halo_region: %s", strerror(-ret)) : 0;
+	return ret ? halo_err__set(err, ret, "Can't map halo_region and halo_words: %s",
+				   strerror(-ret))
+		   : 0;
 }
 
 int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_event, void *ctx,
@@ -190,6 +193,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 	if (!opts->allow_unsafe)
 		halo_denylist__blocks(k->unsafe, sizeof(k->unsafe));
 	k->feed = opts->feed;
+	k->table_buckets = opts->table_buckets ?: HALO_DEFAULT_BUCKETS;
 	k->on_event = on_event;
 	k->event_ctx = ctx;
 	libbpf_set_print(print_libbpf);
@@ -199,7 +203,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 
 	ret = load(k, err);
 	ret = ret ?: opts->no_pin ? 0 : pin(k, err);
-	ret = ret ?: open_spaces(k, err);
+	ret = ret ?: map_maps(k, err);
 	ret = ret ?: halo_events__open(k, err);
 	ret = ret ?: attach_process(k, err);
 	ret = ret ?: halo_tiers__open(k, opts->root, err);
@@ -219,6 +223,7 @@ void halo_kernel__close(struct halo_kernel *k)
 	bpf_link__destroy(k->switch_link);
 	ring_buffer__free(k->events);
 	halo_spaces__close(k);
+	halo_tables__close(k);
 	if (k->pinned)
 		unpin(k);
 	halo_bpf__destroy(k->skel);

@@ -13,6 +13,7 @@
 
 #include "../lib/err.h"
 #include "../lib/prepared.h"
+#include "../unwind/table.h"
 
 #define HALO_PIN_DIR	  "/sys/fs/bpf/halo"
 #define HALO_DEFAULT_RATE 199 /* prime, so that it does not beat with timers */
@@ -25,6 +26,11 @@ struct halo_kernel_opts {
 	/* Sample by hardware counters on kernels that are known to freeze by it. */
 	bool allow_unsafe;
 	const char *root; /* tests: where sys and proc of another machine lie; NULL: "" */
+	/*
+	 * Kernel memory for the frame descriptions of all files, in units of 256 KiB, which do for some
+	 * 6 to 20 MB of code each; 0: the default, 32.
+	 */
+	unsigned int table_buckets;
 	bool no_pin;	  /* tests: leave /sys/fs/bpf alone */
 	bool feed;	  /* tests: load halo_branch_feed, and pin it */
 };
@@ -103,6 +109,20 @@ int halo_kernel__set_library(struct halo_kernel *k, uint32_t tgid, const struct 
 int halo_kernel__set_regions(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc,
 			     uint64_t exec_pages, uint64_t wait_ns, const struct halo_region *v,
 			     size_t n);
+
+/*
+ * By what the frames of a file, or of the images in a binary's arena, are left; in the place of what
+ * was there. -ENOSPC: no room in halo_words.
+ */
+int halo_kernel__set_table(struct halo_kernel *k, uint32_t exe_id, bool is_arena,
+			   const struct halo_unwind_table *table);
+void halo_kernel__del_table(struct halo_kernel *k, uint32_t exe_id, bool is_arena);
+
+struct halo_tables_info {
+	unsigned int tables;
+	uint64_t used, size; /* bytes */
+};
+void halo_kernel__tables(const struct halo_kernel *k, struct halo_tables_info *out);
 
 /* What the mappings of all processes take. */
 struct halo_spaces_info {

@@ -4,7 +4,7 @@
 ATTACH_DIR := $(BUILD)/selftests/e2e/attach
 ATTACH_SRC := user/daemon/store.c user/daemon/arena.c user/daemon/family.c user/daemon/layout.c \
 	      user/daemon/maps.c user/daemon/rseq.c user/daemon/count_entry.c user/daemon/aside.c \
-	      user/daemon/image.c user/daemon/offer.c \
+	      user/daemon/image.c user/daemon/offer.c $(wildcard user/unwind/*.c) \
 	      $(wildcard user/daemon/inject*.c user/daemon/tracee*.c)
 
 $(ATTACH_DIR)/driver: $(O)/selftests/e2e/attach/driver.o $(ATTACH_SRC:%.c=$(O)/%.o) $(HALO_LIB_OBJ)
