@@ -53,7 +53,7 @@ static struct {
 } files[HOST_TABLES];
 static unsigned int n_files;
 static struct {
-	uint64_t steps, checked, exact, given_up, fp_exact, signals, calls;
+	uint64_t steps, checked, exact, given_up, fp_caller, signals, calls;
 } total;
 static unsigned int shown;
 static uint64_t longjmp_at; /* address of the program's pointer to longjmp() */
@@ -254,7 +254,8 @@ static void check(const struct user_regs_struct *regs)
 
 	total.checked++;
 	m = unwind_by_fp(regs, actual, MAX_DEPTH + 1);
-	total.fp_exact += m == n && !memcmp(expected, actual, n * sizeof(actual[0]));
+	/* The innermost caller alone: the C library has no frame pointers to go on with. */
+	total.fp_caller += n > 1 && m > 1 && actual[1] == expected[1];
 	m = unwind(regs, actual, MAX_DEPTH + 1, &end, &by_fp);
 	if (m == n && end == HALO_END_ROOT && !by_fp &&
 	    !memcmp(expected, actual, n * sizeof(actual[0]))) {
@@ -451,11 +452,11 @@ static int run(const char *program, bool pie)
 	if (!done)
 		die("%s ended early: status %#x", program, status);
 	printf("%s: %" PRIu64 " instructions, %" PRIu64 " calls, %" PRIu64 " signals: %" PRIu64
-	       " exact, %" PRIu64 " in longjmp, %" PRIu64 " wrong; by frame pointer %" PRIu64
-	       " (%.1f %%) exact\n",
+	       " exact, %" PRIu64 " in longjmp, %" PRIu64
+	       " wrong; the caller by frame pointer %" PRIu64 " (%.1f %%)\n",
 	       program, total.checked, total.calls, total.signals, total.exact, total.given_up,
-	       total.checked - total.exact - total.given_up, total.fp_exact,
-	       100.0 * total.fp_exact / total.checked);
+	       total.checked - total.exact - total.given_up, total.fp_caller,
+	       100.0 * total.fp_caller / total.checked);
 	return total.exact + total.given_up == total.checked ? 0 : 1;
 }
 
