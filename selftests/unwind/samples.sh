@@ -72,8 +72,10 @@ has_context() {
 
 tap_run "callers are found without frame pointers, up to the root" wait_for 60 has_context '^4 1[0-9] 1 program'
 tap_run "in the C library too" wait_for 60 has_context '^4 [0-9]+ 1 library'
+gains=$PROGRAMS_DIR/halo/perlin
+need_built "$gains"
+halo enroll "$gains" >/dev/null
+"$gains" --endless >/dev/null 2>&1 &
+at_exit "kill $!"
 tap_run "and in variants" wait_for 120 has_context '^4 [0-9]+ 1 arena'
-seen=$(contexts)
-tap_is "none is by frame pointer" 0 "$(grep -c '^2' <<<"$seen" || true)"
-
 tap_done
