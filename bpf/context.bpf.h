@@ -15,6 +15,7 @@
 
 static __always_inline void context__check(struct halo_ctx_key *key, __u64 open_call)
 {
+	bool found = key->nr > 1;
 	enum halo_caller caller = caller__check(key, open_call);
 
 	if (caller == HALO_CALLER_UNKNOWN)
@@ -22,7 +23,7 @@ static __always_inline void context__check(struct halo_ctx_key *key, __u64 open_
 	HALO_COUNT(callers);
 	if (caller == HALO_CALLER_AGREES)
 		return;
-	if (key->nr > 1)
+	if (found)
 		HALO_COUNT(wrong_caller);
 	if (caller == HALO_CALLER_MENDED)
 		HALO_COUNT(mended);

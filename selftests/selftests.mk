@@ -15,6 +15,7 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 
 include selftests/bpf/bpf-tests.mk
 include selftests/unwind/unwind-tests.mk
+include selftests/lbr/lbr.mk
 include selftests/programs/programs.mk
 include selftests/e2e/attach/attach.mk
 include selftests/bench/bench.mk

@@ -81,6 +81,8 @@ enum cli_exit cmd_unenroll(struct cli *cli, const struct cmd *cmd, int argc, cha
 enum cli_exit cmd_list(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_status(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_explain(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
+enum cli_exit cmd_profile(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
+enum cli_exit cmd_map(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_doctor(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_inspect(struct cli *cli, const struct cmd *cmd, int argc, char **argv);
 enum cli_exit cmd_torture(struct cli *cli, const struct cmd *cmd, int argc, char **argv);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,6 +126,95 @@ enum cli_exit client__call(const char *cmd, json_object *args, json_object **ans
 			   struct halo_err *err)
 {
 	return client__call_at(HALO_CONTROL_SOCKET, cmd, args, answer, err);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* Closing our end tells the daemon that this is enough. */
+static ssize_t receive_interruptibly(int sock, struct msghdr *msg)
+{
+	ssize_t n;
+
+	do {
+		n = recvmsg(sock, msg, MSG_CMSG_CLOEXEC);
+		if (n < 0 && errno == EINTR && interrupted)
+			shutdown(sock, SHUT_WR);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static int take_descriptor(struct msghdr *msg)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+	int fd;
+
+	if (!cmsg || cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+static enum cli_exit receive_recording(int sock, int *fd, struct halo_err *err)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char text[4096];
+	struct iovec iov = {text, sizeof(text) - 1};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	ssize_t n = receive_interruptibly(sock, &msg);
+	json_object *obj;
+
+	if (n <= 0) {
+		halo_err__set(err, n ? -errno : -ECONNRESET, "the daemon sent no recording");
+		halo_err__remedy(err, "see " HALO_RUN_DIR "/log");
+		return CLI_FAILED;
+	}
+	*fd = take_descriptor(&msg);
+	text[n] = '\0';
+	obj = json_tokener_parse(text);
+	if (!halo_err__from_json(err, obj) && *fd < 0)
+		halo_err__set(err, -EPROTO, "the daemon's answer has no recording");
+	json_object_put(obj);
+	return *fd < 0 ? CLI_FAILED : CLI_OK;
+}
+
+enum cli_exit client__record(json_object *args, unsigned int seconds, int *fd, struct halo_err *err)
+{
+	struct timeval timeout = {.tv_sec = seconds + CLIENT_TIMEOUT};
+	struct sigaction action = {.sa_handler = on_interrupt};
+	json_object *request = json_object_new_object();
+	__cleanup_fd int sock = -1;
+	const char *text;
+	enum cli_exit ret;
+
+	json_object_object_add(request, "cmd", json_object_new_string("profile"));
+	json_object_object_add(request, "args", args);
+	text = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
+	ret = connect_to(HALO_CONTROL_SOCKET, &sock, err);
+	if (!ret && (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) ||
+		     send(sock, text, strlen(text), MSG_NOSIGNAL) < 0)) {
+		halo_err__set(err, -errno, "send to the daemon: %s", strerror(errno));
+		ret = CLI_FAILED;
+	}
+	json_object_put(request);
+	if (ret)
+		return ret;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	return receive_recording(sock, fd, err);
 }
 
 pid_t client__daemon_pid(void)

@@ -20,6 +20,12 @@ enum cli_exit client__call(const char *cmd, json_object *args, json_object **ans
 /* The same, and show the answer: as JSON where that was asked for, else by @print. */
 enum cli_exit client__show(struct cli *cli, const char *cmd, json_object *args,
 			   void (*print)(json_object *answer));
+/*
+ * Ask for a recording of @seconds; @args as above. *fd is a descriptor of it. Ctrl-C ends it before,
+ * and what there is comes back.
+ */
+enum cli_exit client__record(json_object *args, unsigned int seconds, int *fd,
+			     struct halo_err *err);
 /* The daemon's process id as the kernel says, 0 when none is running. */
 pid_t client__daemon_pid(void);
 

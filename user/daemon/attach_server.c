@@ -147,7 +147,7 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 	/* Its exec comes before its hello, so let it be known first. */
 	halo_kernel__poll(d->kernel);
 	p = find_speaker(peer, hello.slots, &err);
-	if (!p)
+	if (!p || p->watched)
 		return false;
 	proc = halo_process__find(p, peer->pid);
 	/* Enrolled, and attached from outside, while it was connecting; or a second copy of a library. */

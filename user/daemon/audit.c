@@ -76,9 +76,9 @@ struct halo_audit {
 	bool first_is_new;     /* order of the pair under way */
 	struct window pair[2]; /* of the pair under way, by arm */
 	uint64_t poll_ns;
-	unsigned int polls; /* at the last edge and in the window before it */
-	uint64_t edge_ns; /* how long the last edge was waited for */
-	uint64_t fill_ns; /* shortest window */
+	unsigned int polls;    /* at the last edge and in the window before it */
+	uint64_t edge_ns;      /* how long the last edge was waited for */
+	uint64_t fill_ns;      /* shortest window */
 	uint64_t seen_entries; /* when last looked at */
 	uint64_t progress_at;  /* when they last grew */
 

@@ -4,6 +4,7 @@
 #include "../lib/util.h"
 #include "commands.h"
 #include "program.h"
+#include "record.h"
 
 static json_object *ping(struct halo_daemon *d, const struct halo_request *request,
 			 struct halo_err *err)
@@ -55,6 +56,17 @@ static json_object *explain(struct halo_daemon *d, const struct halo_request *re
 	return halo_explain__program(p);
 }
 
+static json_object *profile(struct halo_daemon *d, const struct halo_request *request,
+			    struct halo_err *err)
+{
+	if (!request->seconds) {
+		halo_err__set(err, -EINVAL, "profile: no number of seconds given");
+		return NULL;
+	}
+	halo_record__begin(d, &request->target, request->seconds, request->conn, err);
+	return NULL;
+}
+
 static json_object *list(struct halo_daemon *d, const struct halo_request *request,
 			 struct halo_err *err)
 {
@@ -88,7 +100,7 @@ static const struct command {
 } commands[] = {
 	{"ping", false, ping},	      {"stop", false, stop_daemon}, {"enroll", true, enroll},
 	{"unenroll", true, unenroll}, {"list", false, list},	    {"status", false, status},
-	{"explain", true, explain},
+	{"explain", true, explain},   {"profile", true, profile},
 };
 
 json_object *halo_command__run(struct halo_daemon *d, const struct halo_request *request,

@@ -6,6 +6,17 @@
 #include "core.h"
 #include "program.h"
 
+/* Someone who waits for an answer. */
+struct halo_conn;
+
+/*
+ * The answer comes later: a command that returned no object and set no error has called this before.
+ * @hangup is called when the other side closes its end; it has to answer then.
+ */
+void halo_control__wait(struct halo_conn *conn, void (*hangup)(void *ctx), void *ctx);
+/* @answer and the descriptor @fd (-1: none), which goes with it, are released. */
+void halo_control__answer(struct halo_conn *conn, json_object *answer, int fd);
+
 int halo_control__open(struct halo_daemon *d, struct halo_control **out, struct halo_err *err);
 void halo_control__close(struct halo_control *c);
 
@@ -15,6 +26,8 @@ struct halo_request {
 	const char *cmd;
 	struct halo_target target; /* nothing set: none was given */
 	const char *fp;		   /* "exact" unless given */
+	unsigned int seconds;	   /* 0 unless given */
+	struct halo_conn *conn;	   /* who asks */
 };
 
 /* Check @len bytes of a peer. -EINVAL, and others, with the reason. */

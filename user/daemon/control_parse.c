@@ -44,6 +44,18 @@ static bool get_pid(json_object *obj, pid_t *out)
 	return pid > 0 && pid <= INT_MAX;
 }
 
+static bool get_seconds(json_object *obj, unsigned int *out)
+{
+	json_object *val;
+	int64_t n;
+
+	if (!json_object_object_get_ex(obj, "seconds", &val) || !val)
+		return true;
+	n = json_object_is_type(val, json_type_int) ? json_object_get_int64(val) : 0;
+	*out = n;
+	return n > 0 && n <= 86400;
+}
+
 static bool fp_ok(const char *fp)
 {
 	return !strcmp(fp, "exact") || !strcmp(fp, "contract") || !strcmp(fp, "reassoc");
@@ -61,6 +73,8 @@ static int parse_args(json_object *args, struct halo_request *out, struct halo_e
 		return bad(err, "\"pid\" has to be a process id");
 	if (!!t->path + !!t->build_id + !!t->pid > 1)
 		return bad(err, "more than one of \"path\", \"pid\" and \"build_id\"");
+	if (!get_seconds(args, &out->seconds))
+		return bad(err, "\"seconds\" has to be a number from 1 to 86400");
 	if (!get_string(args, "fp", &out->fp))
 		return bad(err, "\"fp\" has to be a string");
 	return 0;
@@ -91,7 +105,10 @@ int halo_control__parse(const char *text, size_t len, struct halo_request *out,
 {
 	struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH);
 
-	memset(out, 0, sizeof(*out));
+	out->json = NULL;
+	out->cmd = out->fp = NULL;
+	out->target = (struct halo_target){0};
+	out->seconds = 0;
 	if (!tok || len > INT_MAX) {
 		json_tokener_free(tok);
 		return halo_err__set(err, -ENOMEM, "out of memory");

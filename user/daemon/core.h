@@ -27,6 +27,7 @@
 #define HALO_SEEN_MAX	  256 /* executables whose build-id is remembered */
 
 struct halo_trial;
+struct halo_recording;
 struct halo_file;
 struct halo_unwinds;
 struct halo_control;
@@ -121,6 +122,7 @@ struct halo_program {
 	TAILQ_HEAD(, halo_process) processes;
 
 	struct halo_profile *profile;
+	bool watched;	  /* for a recording alone: sampled, and left as it is */
 	uint64_t samples; /* ever */
 	uint64_t fresh;	  /* since the last decision */
 
@@ -174,6 +176,7 @@ struct halo_daemon {
 	 * wait here for the program to be enrolled again.
 	 */
 	TAILQ_HEAD(, halo_program) retired;
+	TAILQ_HEAD(, halo_recording) recordings;
 	struct halo_workers workers;
 	uint32_t next_family;
 

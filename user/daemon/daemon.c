@@ -19,6 +19,7 @@
 #include "privileges.h"
 #include "process.h"
 #include "program.h"
+#include "record.h"
 #include "samples.h"
 #include "unwinds.h"
 #include "worker_path.h"
@@ -153,6 +154,7 @@ static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 			       d, &d->event_io);
 	if (ret)
 		return halo_err__set(err, ret, "watching kernel events: %s", strerror(-ret));
+	halo_samples__open(d);
 	log_info("sampling by %s: %s", halo_kernel__tier_name(d->kernel),
 		 halo_kernel__tier_reason(d->kernel));
 	return 0;
@@ -207,6 +209,7 @@ static void daemon__stop(struct halo_daemon *d)
 	struct halo_program *p;
 
 	halo_attach_server__close(d->attach);
+	halo_record__end_all(d);
 	halo_control__close(d->control);
 	while ((p = TAILQ_FIRST(&d->programs)))
 		halo_program__unenroll(p);
@@ -266,6 +269,7 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 	d->workers.opt_fd = d->signal_fd = -1;
 	TAILQ_INIT(&d->programs);
 	TAILQ_INIT(&d->retired);
+	TAILQ_INIT(&d->recordings);
 	ret = daemon__start(d, err);
 	tell_ready(opts, ret ? err : NULL);
 	if (!ret) {

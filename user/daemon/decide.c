@@ -163,7 +163,7 @@ static void choose_section(struct halo_program *p)
 
 void halo_decide__tick(struct halo_program *p)
 {
-	if (p->denied[0] || p->job || p->trial)
+	if (p->watched || p->denied[0] || p->job || p->trial)
 		return;
 	if (p->current)
 		continue_section(p);

@@ -208,6 +208,11 @@ static int check_build_id(struct halo_daemon *d, const struct halo_prepared *pre
 		if (p->prepared->buildid.len != prep->buildid.len ||
 		    memcmp(p->prepared->buildid.id, prep->buildid.id, prep->buildid.len))
 			continue;
+		if (p->watched) {
+			halo_err__set(err, -EBUSY, "%s is being profiled", p->path);
+			halo_err__remedy(err, "wait until halo-bpf profile has ended");
+			return -EBUSY;
+		}
 		halo_err__set(err, -EEXIST, "another program with build-id %s is enrolled",
 			      p->build_id);
 		halo_err__cause(err, "%.200s has the same build-id and other contents", p->path);
@@ -296,6 +301,10 @@ static int start(struct halo_program *p, int fd, struct halo_err *err)
 	halo_files__forget(d, &p->prepared->buildid);
 	halo_unwinds__add(d, p->exe_id, fd);
 	halo_unwinds__arena(p);
+	if (p->watched) {
+		halo_program__note(p, "watched while a recording lasts");
+		return 0;
+	}
 	halo_program__note(p, "enrolled, floating point %s", p->fp);
 	snprintf(p->denied, sizeof(p->denied), "%s", d->known[p->exe_id - 1].denied);
 	if (p->denied[0])
@@ -304,7 +313,7 @@ static int start(struct halo_program *p, int fd, struct halo_err *err)
 }
 
 static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared **prep,
-	       const uint8_t hash[32], const char *fp, struct halo_program **out,
+	       const uint8_t hash[32], const char *fp, bool watched, struct halo_program **out,
 	       struct halo_err *err)
 {
 	struct halo_program *p = calloc(1, sizeof(*p));
@@ -313,6 +322,7 @@ static int add(struct halo_daemon *d, int fd, char **path, struct halo_prepared 
 	if (!p)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	p->daemon = d;
+	p->watched = watched;
 	TAILQ_INIT(&p->groups);
 	TAILQ_INIT(&p->processes);
 	p->prepared = take_ptr(*prep);
@@ -381,11 +391,51 @@ int halo_program__enroll(struct halo_daemon *d, const struct halo_target *target
 	if (!*out) {
 		*out = by_hash(d, hash, true);
 		ret = *out ? revive(*out, fd, &path, fp, err)
-			   : add(d, fd, &path, &prep, hash, fp, out, err);
+			   : add(d, fd, &path, &prep, hash, fp, false, out, err);
 	}
 	if (!ret)
 		halo_process__scan(*out);
 cleanup:
+	if (prep)
+		halo_prepared__free(prep);
+	return ret;
+}
+
+static int read_any(const char *path, int fd, struct halo_prepared **out, struct halo_err *err)
+{
+	int ret = halo_prepared__open_any(fd, out, err);
+
+	if (ret)
+		return halo_err__wrap(err, ret, "%s", path);
+	if ((*out)->buildid.len)
+		return 0;
+	halo_err__set(err, -ENODATA, "%s can't be watched: it has no build-id", path);
+	halo_err__remedy(err, "link it with -Wl,--build-id");
+	halo_prepared__free(*out);
+	*out = NULL;
+	return -ENODATA;
+}
+
+int halo_program__watch(struct halo_daemon *d, const struct halo_target *target,
+			struct halo_program **out, struct halo_err *err)
+{
+	struct halo_prepared *prep = NULL;
+	__cleanup_free char *path = NULL;
+	__cleanup_fd int fd = -1;
+	uint8_t hash[32];
+	int ret;
+
+	ret = open_target(d, target, &fd, &path, err);
+	if (!ret)
+		ret = read_any(path, fd, &prep, err);
+	if (!ret)
+		ret = halo_prepared__hash(prep, hash, err);
+	/* Nothing that was learnt of it as an enrolled program must be taken over. */
+	hash[0] ^= 0xff;
+	if (!ret)
+		ret = add(d, fd, &path, &prep, hash, "exact", true, out, err);
+	if (!ret)
+		halo_process__scan(*out);
 	if (prep)
 		halo_prepared__free(prep);
 	return ret;

@@ -14,7 +14,7 @@
  * Above what distributions, systemd and containers hand out; each daemon's own. Processes of one
  * user may write each other's memory, so it must not be one that others run as, as "nobody" is.
  */
-#define WORKER_UID  2000000000U
+#define WORKER_UID 2000000000U
 
 static const struct {
 	cap_value_t cap;

@@ -37,6 +37,8 @@ static struct halo_process *add(struct halo_program *p, pid_t pid, uint64_t star
 	proc->program = p;
 	proc->pid = pid;
 	proc->start_ns = start_ns;
+	/* Watched ones are never attached. */
+	proc->final = p->watched;
 	TAILQ_INSERT_TAIL(&p->processes, proc, link);
 	return proc;
 }
@@ -461,12 +463,16 @@ static void found(void *ctx, pid_t pid)
 {
 	struct halo_program *p = ctx;
 	struct halo_process *proc;
+	struct halo_layout layout;
 
 	if (halo_process__find(p, pid))
 		return;
 	proc = add(p, pid, 0);
-	if (proc)
-		attach(proc);
+	if (!proc)
+		return;
+	attach(proc);
+	if (p->watched && !halo_identity__layout(p, pid, &layout, NULL))
+		halo_process__announce(p, pid, NULL, &layout);
 }
 
 void halo_process__retire(struct halo_program *p)

@@ -54,6 +54,8 @@ static bool any_adopted(const struct halo_program *p)
 
 const char *halo_program__state(const struct halo_program *p)
 {
+	if (p->watched)
+		return "watched";
 	if (p->denied[0])
 		return "failed";
 	if (p->job)

@@ -18,7 +18,13 @@ struct halo_target {
  */
 int halo_program__enroll(struct halo_daemon *d, const struct halo_target *target, const char *fp,
 			 struct halo_program **out, struct halo_err *err);
-/* An enrolled program. -ENOENT with the remedy. */
+/*
+ * One that is not enrolled, for a recording: sampled, never attached nor changed. Any file with a
+ * build-id will do. It goes by halo_program__unenroll().
+ */
+int halo_program__watch(struct halo_daemon *d, const struct halo_target *target,
+			struct halo_program **out, struct halo_err *err);
+/* An enrolled program, or one that is watched. -ENOENT with the remedy. */
 int halo_program__find(struct halo_daemon *d, const struct halo_target *target,
 		       struct halo_program **out, struct halo_err *err);
 /* Its processes go back to their original code and are left alone. @p may be gone afterwards. */

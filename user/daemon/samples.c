@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <elf.h>
+
+#include "../branches/check.h"
+#include "record.h"
 #include "samples.h"
 #include "tuning.h"
 
@@ -55,10 +59,74 @@ static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count
 	struct halo_program *p = by_exe_id(d, key->exe_id);
 	struct halo_program *library = frame ? by_exe_id(d, HALO_FRAME_EXE(frame)) : NULL;
 
+	halo_record__context(d, key, count);
 	if (p)
 		add(p, frame, count);
 	if (library && library != p)
 		add(library, frame, count);
+}
+
+static void on_edge(void *ctx, const struct halo_edge_key *key, const struct halo_edge_val *val)
+{
+	halo_record__edge(ctx, key, val);
+}
+
+static const uint8_t *bytes_at(void *ctx, uint64_t vaddr, size_t *size)
+{
+	const struct halo_program *p = ctx;
+
+	for (size_t i = 0; i < p->prepared->n_segments; i++) {
+		const struct halo_segment *s = &p->prepared->segments[i];
+
+		if (!(s->flags & PF_X) || vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz)
+			continue;
+		*size = s->filesz - (vaddr - s->vaddr);
+		return p->prepared->map + s->off + (vaddr - s->vaddr);
+	}
+	return NULL;
+}
+
+static bool function_at(void *ctx, uint64_t vaddr, uint64_t *begin, uint64_t *end)
+{
+	const struct halo_program *p = ctx;
+	const struct halo_func *f = halo_prepared__func_at(p->prepared, vaddr);
+
+	if (!f)
+		return false;
+	*begin = f->addr;
+	*end = f->addr + f->size;
+	return true;
+}
+
+static enum halo_check check_range(struct halo_program *p, const struct halo_range_key *key)
+{
+	const struct halo_code code = {p, bytes_at, function_at};
+	uint64_t begin, end;
+
+	if (!halo_prepared__off_to_vaddr(p->prepared, key->begin_off, &begin) ||
+	    !halo_prepared__off_to_vaddr(p->prepared, key->end_off, &end))
+		return HALO_CHECK_NOT_CODE;
+	return halo_range__check(&code, begin, end);
+}
+
+/* Variants and libraries are not looked through here. */
+static void on_range(void *ctx, const struct halo_range_key *key, uint64_t count)
+{
+	enum halo_check check = HALO_CHECK_UNCHECKED;
+	struct halo_daemon *d = ctx;
+	struct halo_program *p = by_exe_id(d, key->exe_id);
+
+	if (p)
+		check = check_range(p, key);
+	if (check != HALO_RANGE_GOOD)
+		d->figures[check] += count;
+	if (check == HALO_RANGE_GOOD || check == HALO_CHECK_UNCHECKED)
+		halo_record__range(d, key, count);
+}
+
+void halo_samples__open(struct halo_daemon *d)
+{
+	halo_kernel__on_branches(d->kernel, on_edge, on_range, d);
 }
 
 void halo_samples__drain(struct halo_daemon *d)

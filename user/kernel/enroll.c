@@ -119,6 +119,11 @@ int halo_kernel__set_exe(struct halo_kernel *k, uint32_t exe_id, const struct ha
 	return UPDATE(k->skel->maps.halo_exe, &exe_id, &info, BPF_ANY);
 }
 
+int halo_kernel__get_exe(struct halo_kernel *k, uint32_t exe_id, struct halo_exe_info *info)
+{
+	return LOOKUP(k->skel->maps.halo_exe, &exe_id, info);
+}
+
 int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id)
 {
 	struct halo_build_id key;

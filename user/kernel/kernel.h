@@ -78,6 +78,8 @@ int halo_kernel__poll(struct halo_kernel *k);
 
 int halo_kernel__enroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_prepared *p,
 			const char *path, struct halo_err *err);
+/* What stands for a number. -ENOENT: nothing. */
+int halo_kernel__get_exe(struct halo_kernel *k, uint32_t exe_id, struct halo_exe_info *info);
 int halo_kernel__unenroll(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id);
 /*
  * Remember what an executable file is, so that its next exec needs no look. exe_id 0: nothing.

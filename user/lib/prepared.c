@@ -116,7 +116,8 @@ static int parse(struct halo_prepared *p, struct halo_err *err)
 	return ret;
 }
 
-int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err)
+static int open_with(int fd, int (*read)(struct halo_prepared *p, struct halo_err *err),
+		     struct halo_prepared **out, struct halo_err *err)
 {
 	struct halo_prepared *p = calloc(1, sizeof(*p));
 	int ret;
@@ -130,7 +131,7 @@ int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err
 	}
 	ret = read_file(p, err);
 	if (!ret)
-		ret = parse(p, err);
+		ret = read(p, err);
 	if (!ret) {
 		forget_debug(p);
 		*out = take_ptr(p);
@@ -138,6 +139,16 @@ int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err
 cleanup:
 	halo_prepared__free(p);
 	return ret;
+}
+
+int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err)
+{
+	return open_with(fd, parse, out, err);
+}
+
+int halo_prepared__open_any(int fd, struct halo_prepared **out, struct halo_err *err)
+{
+	return open_with(fd, halo_prepared__read_elf, out, err);
 }
 
 void halo_prepared__free(struct halo_prepared *p)

@@ -125,6 +125,11 @@ struct halo_prepared {
  */
 int halo_prepared__open(int fd, struct halo_prepared **out, struct halo_err *err);
 void halo_prepared__free(struct halo_prepared *p);
+/*
+ * The same of a file that may be built with anything: segments, sections and build-id, and nothing of
+ * what halo-cc left.
+ */
+int halo_prepared__open_any(int fd, struct halo_prepared **out, struct halo_err *err);
 
 /* The function whose code holds link-time address @vaddr, or NULL. */
 const struct halo_func *halo_prepared__func_at(const struct halo_prepared *p, uint64_t vaddr);
