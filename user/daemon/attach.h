@@ -81,6 +81,8 @@ int64_t halo_family__get_slot(const struct halo_family *f, uint64_t slot);
 /* Set word @index of the data pages to @value, an absolute run-time value. */
 void halo_family__set_data(struct halo_family *f, unsigned int index, uint64_t value);
 uint64_t halo_family__bias(const struct halo_family *f);
+/* Whether that is its slots file, as a process that maps it shows it in /proc/PID/maps. */
+bool halo_family__is_file(const struct halo_family *f, dev_t dev, ino_t ino);
 
 /*
  * How often, by its own word, a process of the family has closed the library and let go of its

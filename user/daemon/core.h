@@ -194,7 +194,7 @@ struct halo_daemon {
 	int signal_fd;
 	struct halo_timer drain;
 	uint64_t started_ns, drained_ns;
-	uint64_t events_lost;
+	uint64_t events_lost, procs_lost;
 	uint64_t figures[HALO_FIGURES_MAX]; /* those by enum halo_check */
 };
 

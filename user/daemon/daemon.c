@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
@@ -59,15 +60,21 @@ static void on_signal(void *ctx, uint32_t events)
 	halo_loop__stop(d->loop);
 }
 
-/* Where the kernel side lost events, processes came or went unseen. */
+/* Where the kernel side lost events, or had no room, processes came or went unseen. */
 static void catch_up(struct halo_daemon *d)
 {
 	uint64_t stats[HALO_STAT_MAX];
 	struct halo_program *p;
 
-	if (halo_kernel__stats(d->kernel, stats) || stats[HALO_STAT_EVENT_LOST] == d->events_lost)
+	if (halo_kernel__stats(d->kernel, stats) ||
+	    (stats[HALO_STAT_EVENT_LOST] == d->events_lost &&
+	     stats[HALO_STAT_PROC_FULL] == d->procs_lost))
 		return;
+	if (stats[HALO_STAT_PROC_FULL] != d->procs_lost)
+		log_warn("more than %u enrolled processes run: %llu were not followed",
+			 HALO_MAX_PROCS, (unsigned long long)stats[HALO_STAT_PROC_FULL]);
 	d->events_lost = stats[HALO_STAT_EVENT_LOST];
+	d->procs_lost = stats[HALO_STAT_PROC_FULL];
 	TAILQ_FOREACH(p, &d->programs, link)
 		halo_process__scan(p);
 }
@@ -160,11 +167,24 @@ static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 	return 0;
 }
 
+/* Each process that is attached for itself takes a descriptor or two; many systems begin with 1024. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_warn("can't raise the number of open files: %m");
+}
+
 static int daemon__start(struct halo_daemon *d, struct halo_err *err)
 {
 	int ret;
 
 	d->started_ns = halo_loop__now();
+	raise_file_limit();
 	halo_privileges__worker(&d->workers.uid, &d->workers.gid);
 	ret = halo_configs__read(d->opts->knobs_dir, &d->configs, err);
 	if (!ret)

@@ -22,6 +22,8 @@
 struct halo_family {
 	struct halo_store *store;
 	char name[32]; /* of the slots file */
+	dev_t dev;
+	ino_t ino;
 	uint64_t bias;
 	int64_t arena;	/* link-time address */
 	uint64_t begin; /* link-time address of the slot pages */
@@ -105,8 +107,14 @@ static void fill_data(struct halo_family *f)
 
 static int map_slots_of(struct halo_family *f, int fd, struct halo_err *err)
 {
-	void *map = mmap(NULL, f->file_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	struct stat st;
+	void *map;
 
+	if (fstat(fd, &st))
+		return halo_err__set(err, -errno, "cannot examine the slots file: %m");
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	map = mmap(NULL, f->file_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (map == MAP_FAILED)
 		return halo_err__set(err, -errno, "cannot map the slots file: %m");
 	f->slots = map;
@@ -380,4 +388,9 @@ int halo_family__offer(struct halo_family *f, struct halo_arena *arena, struct h
 	fds[HALO_MAP_ARENA] = take_fd(arena_fd);
 	fds[HALO_MAP_COUNTERS] = counters_fd;
 	return 0;
+}
+
+bool halo_family__is_file(const struct halo_family *f, dev_t dev, ino_t ino)
+{
+	return f->dev == dev && f->ino == ino;
 }

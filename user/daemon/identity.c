@@ -133,27 +133,24 @@ struct halo_program *halo_identity__program(struct halo_daemon *d, int fd)
 	return NULL;
 }
 
-bool halo_identity__shares(const struct halo_program *p, pid_t pid,
-			   const struct halo_layout *layout, const struct halo_group *group)
+bool halo_identity__slots(const struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+			  dev_t *dev, ino_t *ino)
 {
-	uint64_t slots = layout->bias + p->prepared->stub.slots_begin, len;
+	uint64_t slots = layout->bias + p->prepared->stub.slots_begin;
 	__cleanup_fd int proc = halo_proc__open(pid, NULL);
-	__cleanup_fd int self = halo_proc__open(getpid(), NULL);
-	struct halo_maps theirs = {0}, ours = {0};
-	const struct halo_map *a = NULL, *b = NULL;
-	bool same;
+	const struct halo_map *map = NULL;
+	struct halo_maps maps = {0};
+	bool shared;
 
-	/* Our own view of the group's slots names the file. */
-	if (proc >= 0 && self >= 0 && !halo_maps__read(proc, &theirs, NULL) &&
-	    !halo_maps__read(self, &ours, NULL)) {
-		a = halo_maps__at(&theirs, slots);
-		b = halo_maps__at(&ours, (uint64_t)halo_family__slots(group->family, &len));
+	if (proc >= 0 && !halo_maps__read(proc, &maps, NULL))
+		map = halo_maps__at(&maps, slots);
+	shared = map && map->shared && map->off == slots - map->start;
+	if (shared) {
+		*dev = map->dev;
+		*ino = map->ino;
 	}
-	same = a && b && a->shared && a->dev == b->dev && a->ino == b->ino &&
-	       a->off == slots - a->start;
-	halo_maps__free(&theirs);
-	halo_maps__free(&ours);
-	return same;
+	halo_maps__free(&maps);
+	return shared;
 }
 
 void halo_identity__each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx)

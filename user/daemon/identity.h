@@ -30,9 +30,9 @@ bool halo_identity__is_process_of(const struct halo_program *p, pid_t pid);
 /* The enrolled program that the file belongs to, or NULL. */
 struct halo_program *halo_identity__program(struct halo_daemon *d, int fd);
 
-/* Whether the process has the group's slots mapped. */
-bool halo_identity__shares(const struct halo_program *p, pid_t pid,
-			   const struct halo_layout *layout, const struct halo_group *group);
+/* The file that the process has for its slots, see halo_family__is_file(); false: it is not attached. */
+bool halo_identity__slots(const struct halo_program *p, pid_t pid, const struct halo_layout *layout,
+			  dev_t *dev, ino_t *ino);
 
 /* All processes, until @fn returns false. */
 void halo_identity__each_pid(bool (*fn)(void *ctx, pid_t pid), void *ctx);

@@ -20,6 +20,8 @@ struct halo_io {
 TAILQ_HEAD(io_list, halo_io);
 TAILQ_HEAD(timer_list, halo_timer);
 
+#define TIMERS_NS (20 * HALO_MS)
+
 struct halo_loop {
 	int epoll_fd, timer_fd;
 	bool stopping;
@@ -151,12 +153,14 @@ void halo_loop__cancel(struct halo_loop *loop, struct halo_timer *timer)
 	timer->armed = false;
 }
 
+/* What is due, but not for long: descriptors have their turn between timers that take their time. */
 static void run_timers(struct halo_loop *loop)
 {
 	uint64_t now = halo_loop__now();
 	struct halo_timer *timer;
 
-	while (!loop->stopping && (timer = TAILQ_FIRST(&loop->timers)) && timer->at_ns <= now) {
+	while (!loop->stopping && (timer = TAILQ_FIRST(&loop->timers)) && timer->at_ns <= now &&
+	       halo_loop__now() - now < TIMERS_NS) {
 		halo_loop__cancel(loop, timer);
 		timer->fn(timer->ctx);
 	}

@@ -17,6 +17,9 @@
 #define GRACE_NS     (1 * HALO_SEC)
 #define RETRY_NS     (3 * HALO_SEC)
 #define MAX_ATTEMPTS 3
+/* How long a search for processes attaches them as it finds them, and how far apart the others are. */
+#define SCAN_NS (500 * HALO_MS)
+#define TURN_NS (2 * HALO_MS)
 
 struct halo_process *halo_process__find(const struct halo_program *p, pid_t pid)
 {
@@ -251,11 +254,14 @@ static void join_by_mapping(struct halo_process *proc)
 	struct halo_program *p = proc->program;
 	struct halo_layout layout;
 	struct halo_group *group;
+	dev_t dev;
+	ino_t ino;
 
-	if (TAILQ_EMPTY(&p->groups) || halo_identity__layout(p, proc->pid, &layout, NULL))
+	if (TAILQ_EMPTY(&p->groups) || halo_identity__layout(p, proc->pid, &layout, NULL) ||
+	    !halo_identity__slots(p, proc->pid, &layout, &dev, &ino))
 		return;
 	TAILQ_FOREACH(group, &p->groups, link) {
-		if (!halo_identity__shares(p, proc->pid, &layout, group))
+		if (!halo_family__is_file(group->family, dev, ino))
 			continue;
 		proc->group = group;
 		halo_process__announce(p, proc->pid, group, &layout);
@@ -397,11 +403,14 @@ void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint
 bool halo_process__is_attached(struct halo_process *proc)
 {
 	struct halo_layout layout;
+	dev_t dev;
+	ino_t ino;
 
 	if (!proc->group)
 		return false;
 	layout.bias = halo_family__bias(proc->group->family);
-	if (halo_identity__shares(proc->program, proc->pid, &layout, proc->group))
+	if (halo_identity__slots(proc->program, proc->pid, &layout, &dev, &ino) &&
+	    halo_family__is_file(proc->group->family, dev, ino))
 		return true;
 	leave_group(proc);
 	return false;
@@ -459,20 +468,51 @@ static void remove_dead(struct halo_program *p)
 	}
 }
 
+struct scan {
+	struct halo_program *program;
+	uint64_t until_ns; /* whom it finds later has to wait */
+	uint64_t turn_ns;  /* of the next one that waits */
+};
+
+/* A thousand processes would keep the daemon from all else: most are sampled at once, attached in turn. */
+static void wait_turn(struct scan *scan, struct halo_process *proc)
+{
+	struct halo_program *p = scan->program;
+	struct halo_layout layout;
+
+	if (!halo_identity__layout(p, proc->pid, &layout, NULL))
+		halo_process__announce(p, proc->pid, NULL, &layout);
+	snprintf(proc->reason, sizeof(proc->reason), "waiting for its turn");
+	scan->turn_ns += TURN_NS;
+	halo_loop__arm(p->daemon->loop, &proc->timer, scan->turn_ns, attach, proc);
+}
+
 static void found(void *ctx, pid_t pid)
 {
-	struct halo_program *p = ctx;
+	struct scan *scan = ctx;
 	struct halo_process *proc;
 	struct halo_layout layout;
 
-	if (halo_process__find(p, pid))
+	if (halo_process__find(scan->program, pid))
 		return;
-	proc = add(p, pid, 0);
+	proc = add(scan->program, pid, 0);
 	if (!proc)
 		return;
+	if (halo_loop__now() >= scan->until_ns) {
+		wait_turn(scan, proc);
+		return;
+	}
 	attach(proc);
-	if (p->watched && !halo_identity__layout(p, pid, &layout, NULL))
-		halo_process__announce(p, pid, NULL, &layout);
+	if (scan->program->watched && !halo_identity__layout(scan->program, pid, &layout, NULL))
+		halo_process__announce(scan->program, pid, NULL, &layout);
+}
+
+static void find_all(struct halo_program *p)
+{
+	uint64_t until_ns = halo_loop__now() + SCAN_NS;
+	struct scan scan = {.program = p, .until_ns = until_ns, .turn_ns = until_ns};
+
+	halo_identity__each_process(p, found, &scan);
 }
 
 void halo_process__retire(struct halo_program *p)
@@ -494,7 +534,7 @@ void halo_process__revive(struct halo_program *p)
 	struct halo_layout layout;
 
 	/* Children first: a group goes with the last process that is known to be in it. */
-	halo_identity__each_process(p, found, p);
+	find_all(p);
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
 		if (!halo_identity__layout(p, proc->pid, &layout, NULL))
@@ -504,7 +544,7 @@ void halo_process__revive(struct halo_program *p)
 void halo_process__scan(struct halo_program *p)
 {
 	remove_dead(p);
-	halo_identity__each_process(p, found, p);
+	find_all(p);
 }
 
 pid_t halo_group__pid(const struct halo_program *p, const struct halo_group *group)
