@@ -14,6 +14,7 @@
 #include "maps.h"
 #include "module.h"
 
+#define PF_EXITING  0x4 /* the kernel's, in the flags of /proc/PID/stat */
 #define ENVIRON_MAX (256 << 10)
 #define WAIT_MS	    1000 /* for the environment of a process */
 /* Debug information makes files of the same contents larger; what is larger still is not read. */
@@ -313,4 +314,36 @@ uint64_t halo_identity__start_ns(pid_t pid)
 			    &ticks) != 1)
 		return 0;
 	return ticks * (HALO_SEC / sysconf(_SC_CLK_TCK));
+}
+
+static bool is_exiting(pid_t pid, const char *tid)
+{
+	char name[64], buf[1024];
+	unsigned int flags;
+	const char *stat;
+
+	snprintf(name, sizeof(name), "task/%.16s/stat", tid);
+	if (read_proc(pid, name, buf, sizeof(buf)) <= 0)
+		return true;
+	stat = strrchr(buf, ')');
+	return !stat || sscanf(stat + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
+	       flags & PF_EXITING;
+}
+
+bool halo_identity__is_over(pid_t pid, uint64_t start_ns)
+{
+	struct dirent *entry;
+	bool over = true;
+	char path[32];
+	DIR *dir;
+
+	if (halo_identity__start_ns(pid) / HALO_START_STEP != start_ns / HALO_START_STEP)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && over && (entry = readdir(dir)))
+		over = !isdigit((unsigned char)entry->d_name[0]) || is_exiting(pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return over;
 }

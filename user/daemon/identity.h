@@ -45,6 +45,8 @@ pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id);
 int halo_identity__disabled(pid_t pid, struct halo_err *err);
 /* Start of the process since boot in ns, in steps of 10 ms; 0 if it is gone. */
 uint64_t halo_identity__start_ns(pid_t pid);
+/* Whether the process that began then is gone, or its last thread is on its way out. */
+bool halo_identity__is_over(pid_t pid, uint64_t start_ns);
 /* User and system time of the process in clock ticks, 0 if it is gone. */
 uint64_t halo_identity__cpu_ticks(pid_t pid);
 

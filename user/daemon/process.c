@@ -205,6 +205,7 @@ int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group 
 	uint32_t family = group ? group->id : 0;
 	struct halo_proc entry, old;
 	bool known = !halo_kernel__get_proc(kernel, pid, &old);
+	int ret;
 
 	if (known && old.exe_id == p->exe_id)
 		return halo_kernel__set_family(kernel, pid, &old, family);
@@ -221,7 +222,13 @@ int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group 
 	};
 	if (known)
 		keep_libraries(&entry, &old);
-	return halo_kernel__set_proc(kernel, pid, &entry);
+	ret = halo_kernel__set_proc(kernel, pid, &entry);
+	/* The kernel side takes it out when the process ends. If that was before, nobody does. */
+	if (!ret && halo_identity__is_over(pid, layout->start_ns)) {
+		halo_kernel__del_proc(kernel, pid);
+		return -ESRCH;
+	}
+	return ret;
 }
 
 int halo_process__attached(struct halo_process *proc, struct halo_group *group,
@@ -237,7 +244,8 @@ int halo_process__attached(struct halo_process *proc, struct halo_group *group,
 	group->procs++;
 	group->pending = false;
 	ret = halo_process__announce(proc->program, proc->pid, group, layout);
-	if (ret)
+	/* One that has ended by now is soon forgotten. */
+	if (ret && ret != -ESRCH)
 		halo_program__note(proc->program, "process %d: the kernel side can't follow it: %s",
 				   proc->pid, strerror(-ret));
 	halo_tuning__apply(proc->program, group);
