@@ -14,7 +14,7 @@ $(BUILD)/bench-attach: $(O)/selftests/bench/attach.o $(ATTACH_SRC:%.c=$(O)/%.o) 
 
 TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(BUILD)/bench-attach $(START_ALL)
 
-.PHONY: bench-prepare bench-speedup bench-attach
+.PHONY: bench-prepare bench-speedup bench-attach bench-profile
 bench-prepare: all programs $(BUILD)/bench-pairs $(START_ALL)
 	$(Q)selftests/bench/prepare.sh
 
@@ -24,4 +24,7 @@ bench-speedup: all programs
 bench-attach: all $(ATTACH_ALL) $(BUILD)/bench-attach
 	$(Q)selftests/bench/attach.sh
 
-bench: bench-prepare bench-calls bench-speedup bench-attach
+bench-profile: all programs $(BUILD)/bench-pairs
+	$(Q)selftests/bench/profile.sh
+
+bench: bench-prepare bench-calls bench-speedup bench-attach bench-profile

@@ -26,6 +26,8 @@ struct args {
 	const char *against;
 	const char *policy;
 	const char *kind;
+	const char *before_old;
+	const char *before_new;
 	char **old;
 	char **new;
 };
@@ -47,6 +49,8 @@ static const struct argp_option options[] = {
 	{"against", 'a', "NAME", 0, "what OLD is, for the record", 0},
 	{"policy", 'f', "NAME", 0, "floating-point policy (exact)", 0},
 	{"kind", 'k', "NAME", 0, "kernel or app", 0},
+	{"before-old", 'x', "COMMAND", 0, "run by sh before each run of OLD, not measured", 0},
+	{"before-new", 'y', "COMMAND", 0, "the same for NEW", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -104,6 +108,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'k':
 		args->kind = arg;
 		return 0;
+	case 'x':
+		args->before_old = arg;
+		return 0;
+	case 'y':
+		args->before_new = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		split(args, state, state->next - 1);
 		return 0;
@@ -127,17 +137,26 @@ static bool coin(void)
 	return getrandom(&byte, 1, 0) == 1 && (byte & 1);
 }
 
+static int measure(const struct args *args, bool is_new, struct run *run)
+{
+	const char *before = is_new ? args->before_new : args->before_old;
+
+	if (before && system(before)) {
+		fprintf(stderr, "Error: this failed: %s\n", before);
+		return -ECHILD;
+	}
+	return run__measure(is_new ? args->new : args->old, args->input, run);
+}
+
 static int measure_pair(const struct args *args, size_t i, struct result *result)
 {
 	struct run old = {.output = -1}, new = {.output = -1};
 	bool new_first = coin();
 	int ret;
 
-	ret = new_first ? run__measure(args->new, args->input, &new)
-			: run__measure(args->old, args->input, &old);
+	ret = measure(args, new_first, new_first ? &new : &old);
 	if (!ret)
-		ret = new_first ? run__measure(args->old, args->input, &old)
-				: run__measure(args->new, args->input, &new);
+		ret = measure(args, !new_first, new_first ? &old : &new);
 	if (ret)
 		goto cleanup;
 	if (old.status != new.status || old.cpu <= 0 || new.cpu <= 0) {
