@@ -45,7 +45,7 @@ write_hooks() {
 # overhead NAME PROFILER RATE HOOK: of the prepared program, which keeps its original code
 overhead() {
 	local rounds
-	rounds=$(awk '$1 == "rounds" { print $2 }' "$SELFTESTS_DIR/programs/expected/$1")
+	rounds=$(awk '$1 == "rounds" { print 10 * $2 }' "$SELFTESTS_DIR/programs/expected/$1")
 	HALO_DISABLE=1 "$BUILD_DIR/bench-pairs" -n "$PAIRS" -p "$1" -m cpu_ratio \
 		-a "none, under $2 at $3 Hz" -k kernel -j "$FIGURES" -x "sh $WORK/none" -y "$4" \
 		"$PROGRAMS_DIR/halo/$1" --rounds "$rounds" \

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <stdarg.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -52,10 +59,80 @@ static void test_lines(void **state)
 	close(fd);
 }
 
+#define WRITERS 4
+#define THREADS 3
+#define LINES	200
+
+struct writer {
+	int process, thread;
+};
+
+/* Long enough to be written in parts, were they; the end tells a line that was cut. */
+static void *write_lines(void *arg)
+{
+	const struct writer *w = arg;
+	char filler[500];
+
+	memset(filler, 'a' + w->thread, sizeof(filler) - 1);
+	filler[sizeof(filler) - 1] = '\0';
+	for (int i = 0; i < LINES; i++)
+		log_info("%d %d %d %s end", w->process, w->thread, i, filler);
+	return NULL;
+}
+
+/* Killed as soon as the last line is logged: nothing that was logged may wait in a buffer. */
+static void write_and_die(int process)
+{
+	struct writer writers[THREADS];
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++) {
+		writers[i] = (struct writer){process, i};
+		pthread_create(&threads[i], NULL, write_lines, &writers[i]);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	kill(getpid(), SIGKILL);
+}
+
+static void test_many_writers(void **state)
+{
+	static bool seen[WRITERS][THREADS][LINES];
+	char path[] = "/tmp/halo-log-XXXXXX", line[1024], filler[512], end[8];
+	int fd = mkostemp(path, O_APPEND | O_CLOEXEC), total = 0, process, thread, nr;
+	FILE *f;
+
+	(void)state;
+	assert_true(fd >= 0);
+	halo_log__set_fd(fd);
+	for (int i = 0; i < WRITERS; i++)
+		if (!fork())
+			write_and_die(i);
+	while (wait(NULL) > 0)
+		;
+	halo_log__set_fd(STDERR_FILENO);
+	f = fopen(path, "re");
+	while (fgets(line, sizeof(line), f)) {
+		assert_int_equal(sscanf(line, "%*s info test: %d %d %d %511s %7s", &process,
+					&thread, &nr, filler, end),
+				 5);
+		assert_string_equal(end, "end");
+		assert_int_equal(strspn(filler, (char[]){'a' + thread, '\0'}), 499);
+		assert_false(seen[process][thread][nr]);
+		seen[process][thread][nr] = true;
+		total++;
+	}
+	assert_int_equal(total, WRITERS * THREADS * LINES);
+	fclose(f);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_many_writers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
