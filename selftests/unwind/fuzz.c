@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The table compiler on mutated files, and the unwinder on the tables that come out, with random
- * stacks and registers. Usage: fuzz ROUNDS FILE…. That it ends at all is the result; built with
- * sanitizers by "make fuzz".
+ * stacks and registers. Usage: fuzz ROUNDS FILE…. That it ends at all is the result.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -152,7 +152,7 @@ static void print_contexts(const struct halo_recording *r, FILE *f)
 		const struct halo_ctx_key *key = halo_tally__at(r->contexts, i, &count, &unused);
 
 		fprintf(f, "{\"count\":%lu,\"quality\":%u,\"cut\":%u,\"frames\":[", count,
-			key->quality, key->cut);
+			key->quality, key->end == HALO_END_DEPTH);
 		for (unsigned int j = 0; j < key->nr && j < HALO_MAX_FRAMES; j++)
 			fprintf(f, "%s%llu,%llu", j ? "," : "", key->frame[j] >> HALO_OFF_BITS,
 				key->frame[j] & HALO_OFF_MASK);
