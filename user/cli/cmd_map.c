@@ -193,7 +193,7 @@ static json_object *context_row(struct rows *rows, const void *key, const void *
 	*weight = ((const struct halo_ctx_val *)val)->count;
 	add_int(obj, "count", *weight);
 	add_int(obj, "quality", k->quality);
-	json_object_object_add(obj, "cut", json_object_new_boolean(k->cut));
+	json_object_object_add(obj, "cut", json_object_new_boolean(k->end == HALO_END_DEPTH));
 	for (unsigned int i = 0; i < k->nr && i < HALO_MAX_FRAMES; i++)
 		json_object_array_add(frames, new_place(rows, k->frame[i] >> HALO_OFF_BITS,
 							k->frame[i] & HALO_OFF_MASK, i > 0));
