@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,8 +168,57 @@ static void put_times(json_object *obj, const struct answer_times *times)
 	put(obj, "ms", out);
 }
 
+static json_object *new_counted(const struct request_counted *f)
+{
+	json_object *out = json_object_new_object(), *sites = json_object_new_array();
+	char hash[17];
+
+	snprintf(hash, sizeof(hash), "%016" PRIx64, f->hash);
+	put_text(out, "name", f->name);
+	put_text(out, "hash", hash);
+	put_number(out, "first", f->first);
+	put_number(out, "count", f->n);
+	put_number(out, "first_site", f->first_site);
+	for (size_t k = 0; k < REQUEST_KINDS; k++)
+		json_object_array_add(sites, json_object_new_int64(f->sites[k]));
+	put(out, "sites", sites);
+	return out;
+}
+
+static json_object *new_members(const struct section *section)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < section->n_members; i++) {
+		json_object *entry = json_object_new_object();
+
+		put_text(entry, "function", section->members[i].name);
+		put_number(entry, "unit", section->members[i].unit);
+		json_object_array_add(list, entry);
+	}
+	return list;
+}
+
+static void put_map(json_object *obj, const struct section *section, const struct pgo_map *map)
+{
+	json_object *counted = json_object_new_object(), *functions = json_object_new_array(), *out;
+
+	for (size_t i = 0; i < map->n_functions; i++)
+		json_object_array_add(functions, new_counted(&map->functions[i]));
+	out = json_object_new_object();
+	put(out, "members", new_members(section));
+	put(out, "functions", functions);
+	put_number(counted, "counters", map->n_counters);
+	put_number(counted, "copies", map->copies);
+	put_number(counted, "stride", map->stride);
+	put_number(counted, "sites", map->n_sites);
+	put(counted, "map", out);
+	put(obj, "counted", counted);
+}
+
 json_object *answer__ok(const struct choice *choice, const struct image *image,
-			const uint8_t hash[32], const struct answer_times *times)
+			const uint8_t hash[32], const struct pgo_map *map,
+			const struct answer_times *times)
 {
 	json_object *obj = with_status("ok");
 	char text[65];
@@ -184,6 +234,8 @@ json_object *answer__ok(const struct choice *choice, const struct image *image,
 	put_text(obj, "hash", text);
 	put_features(obj, &choice->section);
 	put_considered(obj, choice);
+	if (map)
+		put_map(obj, &choice->section, map);
 	put_times(obj, times);
 	return obj;
 }

@@ -5,6 +5,7 @@
 /* The answer of docs/formats/job.md. */
 #include "choose.h"
 #include "link.h"
+#include "pgo.h"
 
 struct answer_times {
 	double read, section, optimize, emit, link; /* milliseconds */
@@ -17,8 +18,10 @@ json_object *answer__error(const struct halo_err *err);
 /* Nothing worth optimizing, or, where a root was chosen, no variant of it to be had. */
 json_object *answer__none(const struct choice *choice, const char *reason);
 
+/* @map: what is counted and where; NULL: nothing. */
 json_object *answer__ok(const struct choice *choice, const struct image *image,
-			const uint8_t hash[32], const struct answer_times *times);
+			const uint8_t hash[32], const struct pgo_map *map,
+			const struct answer_times *times);
 
 /* Write it whole to descriptor @fd. */
 int answer__write(json_object *answer, int fd);

@@ -42,6 +42,10 @@ int bind__functions(struct binder *b);
 int bind__thread_locals(struct binder *b);
 int bind__globals(struct binder *b);
 
+/* Once units are joined: as uses of the member @fn other than calls were bound before, bind these. */
+int bind__split_address(struct bound *bound, const struct member *m, LLVMValueRef fn,
+			struct halo_err *err);
+
 /* Name @value so that its unit's local names are unique, and enter it. */
 int bind__enter(struct binder *b, LLVMValueRef value, struct place place);
 

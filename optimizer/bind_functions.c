@@ -140,6 +140,38 @@ static int split_address(struct binder *b, LLVMValueRef fn, const struct member 
 	return bind__enter(b, addr, place);
 }
 
+int bind__split_address(struct bound *bound, const struct member *m, LLVMValueRef fn,
+			struct halo_err *err)
+{
+	struct binder b = {.module = bound->module, .symbols = &bound->symbols, .err = err};
+	struct place place = {.where = WHERE_PROGRAM};
+	char name[4096], own[4096 + 32];
+	LLVMValueRef addr;
+
+	if (has_call_only(fn))
+		return 0;
+	if (!m->row)
+		return halo_err__set(err, -ENOTSUP, "%s has no address in the program", m->name);
+	place.addr = m->row->addr;
+	if (snprintf(name, sizeof(name), "%s" BIND_ADDRESS_SUFFIX, m->name) >= (int)sizeof(name))
+		return halo_err__set(err, -ENOTSUP, "a symbol's name is too long");
+	if (m->local)
+		snprintf(own, sizeof(own), "%s.u%u", name, m->unit);
+	else
+		snprintf(own, sizeof(own), "%s", name);
+	addr = LLVMGetNamedFunction(bound->module, own);
+	if (!addr) {
+		addr = declare_like(&b, fn, own);
+		LLVMSetVisibility(addr, LLVMHiddenVisibility);
+		if (symbols__add(b.symbols, own, place))
+			return halo_err__set(err, -ENOTSUP, "%s has two places in the program",
+					     own);
+	}
+	LLVMReplaceAllUsesWith(fn, addr);
+	restore_calls(addr, fn);
+	return 0;
+}
+
 static int enter_member(struct binder *b, LLVMValueRef fn, const struct member *m)
 {
 	char name[4096];

@@ -89,7 +89,7 @@ static int try_root(struct chooser *c, const struct halo_func *fn)
 		note_func(c, fn, "not redirectable", halo_reason__text(fn->reason));
 		return -EAGAIN;
 	}
-	ret = section__build(c->units, c->profile, c->req->fp, &root, 1, &c->choice->section);
+	ret = section__build(c->units, c->profile, c->req, &root, 1, &c->choice->section);
 	if (ret == -ENOTSUP) {
 		note_func(c, fn, "not eligible", root.why);
 		return -ENOENT;
@@ -276,7 +276,7 @@ static int choose_named(struct chooser *c)
 		roots[n].func = find_named(c, &c->req->roots[i]);
 		n += !!roots[n].func;
 	}
-	ret = n ? section__build(c->units, c->profile, c->req->fp, roots, n, &c->choice->section)
+	ret = n ? section__build(c->units, c->profile, c->req, roots, n, &c->choice->section)
 		: -ENOTSUP;
 	if (ret && ret != -ENOTSUP)
 		return ret;

@@ -15,6 +15,7 @@
 #include "imports.h"
 #include "landing.h"
 #include "shifts.h"
+#include "shim.h"
 
 #define TRIPLE "x86_64-pc-linux-gnu"
 
@@ -115,91 +116,139 @@ static int verify(LLVMModuleRef module, struct halo_err *err)
 	return ret;
 }
 
-/* -ENOTSUP: what the optimizer would make of some a * b + c is not what the shipped code has. */
-static int check_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
-			  const struct request *req, enum compile_caution caution,
-			  struct halo_err *err)
+struct compilation {
+	struct units *units;
+	const struct section *section;
+	struct bound *bound;
+	const struct request *req;
+	enum compile_caution caution;
+	LLVMTargetMachineRef machine;
+	struct pgo_map *map;
+	struct halo_err *err;
+};
+
+static int run(const struct compilation *c, const char *passes)
 {
-	LLVMModuleRef copy = LLVMCloneModule(module);
+	return run_passes(c->bound->module, c->machine, passes, &c->req->config, c->caution,
+			  c->err);
+}
+
+/* What the source means and this program's code is, whatever the machine and the configuration. */
+static int fix_meaning(const struct compilation *c)
+{
+	LLVMModuleRef module = c->bound->module;
 	int ret;
 
+	/* What nothing refers to must not cost time, nor a name. */
+	ret = run(c, "globaldce,strip-dead-prototypes");
+	if (ret)
+		return ret;
+	fp__widen_conversions(module);
+	shifts__mask(module);
+	if (c->req->fp != FP_EXACT)
+		return 0;
+	fp__keep_shipped_fma(module);
+	fp__split_unoptimized(module);
+	return fp__has_fmuladd(module) ? run(c, "function(sroa,early-cse,instcombine)") : 0;
+}
+
+static int count_or_use(const struct compilation *c)
+{
+	if (c->req->has_counters)
+		return pgo__count(c->bound, c->section, c->req, c->machine, c->map, c->err);
+	if (c->req->has_profile)
+		return pgo__use(c->units, c->bound, c->section, c->req, c->machine, c->err);
+	return 0;
+}
+
+static int run_pipeline(const struct compilation *c, LLVMModuleRef module)
+{
+	const struct request_config *config = &c->req->config;
+	struct shim_tuning tuning = {
+		.passes = config->passes,
+		.vectorize = config->vectorize,
+		.slp = config->slp && c->caution < CAUTION_SLP,
+		.interleave = config->interleave,
+		.unroll = config->unroll,
+		.inline_threshold = config->inline_threshold,
+	};
+
+	if (!c->req->has_profile)
+		return run_passes(module, c->machine, config->passes, config, c->caution, c->err);
+	shim__optimize(module, c->machine, &tuning);
+	return 0;
+}
+
+/* -ENOTSUP: what the optimizer would make of some a * b + c is not what the shipped code has. */
+static int check_rounding(const struct compilation *c)
+{
+	LLVMModuleRef copy;
+	int ret;
+
+	if (c->req->fp != FP_EXACT || !fp__has_fmuladd(c->bound->module))
+		return 0;
+	copy = LLVMCloneModule(c->bound->module);
 	fp__hide_fmuladd(copy);
-	ret = run_passes(copy, machine, req->config.passes, &req->config, caution, err);
+	ret = run_pipeline(c, copy);
 	if (!ret && fp__has_foldable(copy))
-		ret = halo_err__set(err, -ENOTSUP,
+		ret = halo_err__set(c->err, -ENOTSUP,
 				    "a * b + c of constants may have been rounded otherwise in the "
 				    "shipped code");
 	LLVMDisposeModule(copy);
 	return ret;
 }
 
-/* Each a * b + c is to be rounded as it was in the shipped code. */
-static int keep_rounding(LLVMModuleRef module, LLVMTargetMachineRef machine,
-			 const struct request *req, enum compile_caution caution,
-			 struct halo_err *err)
+static int optimize(const struct compilation *c)
 {
+	LLVMModuleRef module = c->bound->module;
 	int ret;
 
-	fp__keep_shipped_fma(module);
-	fp__split_unoptimized(module);
-	if (!fp__has_fmuladd(module))
-		return 0;
-	ret = run_passes(module, machine, "function(sroa,early-cse,instcombine)", &req->config,
-			 caution, err);
-	return ret ? ret : check_rounding(module, machine, req, caution, err);
+	ret = fix_meaning(c);
+	if (!ret)
+		ret = count_or_use(c);
+	if (!ret)
+		ret = attrs__apply(c->units->p, module, &c->req->config, c->err);
+	if (!ret)
+		ret = check_rounding(c);
+	if (!ret)
+		ret = run_pipeline(c, module);
+	if (!ret && c->req->fp == FP_EXACT)
+		fp__split_fmuladd(module);
+	if (!ret)
+		ret = landing__bind(c->bound, &c->units->words, c->units->p, c->err);
+	if (!ret)
+		ret = imports__read_got(c->bound, c->err);
+	return ret ? ret : verify(module, c->err);
 }
 
-static int optimize(const struct units *units, struct bound *bound, const struct request *req,
-		    LLVMTargetMachineRef machine, enum compile_caution caution,
-		    struct halo_err *err)
+int compile__module(struct units *units, const struct section *section, struct bound *bound,
+		    const struct request *req, enum compile_caution caution, struct pgo_map *map,
+		    LLVMMemoryBufferRef *object, struct compile_times *times, struct halo_err *err)
 {
-	int ret;
-
-	/* What nothing refers to must not cost time, nor a name. */
-	ret = run_passes(bound->module, machine, "globaldce,strip-dead-prototypes", &req->config,
-			 caution, err);
-	if (ret)
-		return ret;
-	fp__widen_conversions(bound->module);
-	shifts__mask(bound->module);
-	if (req->fp == FP_EXACT)
-		ret = keep_rounding(bound->module, machine, req, caution, err);
-	if (!ret)
-		ret = attrs__apply(units->p, bound->module, &req->config, err);
-	if (!ret)
-		ret = run_passes(bound->module, machine, req->config.passes, &req->config, caution,
-				 err);
-	if (!ret && req->fp == FP_EXACT)
-		fp__split_fmuladd(bound->module);
-	if (!ret)
-		ret = landing__bind(bound, &units->words, units->p, err);
-	if (!ret)
-		ret = imports__read_got(bound, err);
-	return ret ? ret : verify(bound->module, err);
-}
-
-int compile__module(const struct units *units, struct bound *bound, const struct request *req,
-		    enum compile_caution caution, LLVMMemoryBufferRef *object,
-		    struct compile_times *times, struct halo_err *err)
-{
+	struct compilation c = {.units = units,
+				.section = section,
+				.bound = bound,
+				.req = req,
+				.caution = caution,
+				.map = map,
+				.err = err};
 	double start = compile__now(), optimized;
-	LLVMTargetMachineRef machine = NULL;
 	int ret;
 
 	set_caution(caution);
-	ret = create_machine(req->config.level, &machine, err);
+	ret = create_machine(req->config.level, &c.machine, err);
 	if (ret)
 		return ret;
 	LLVMSetTarget(bound->module, TRIPLE);
-	ret = optimize(units, bound, req, machine, caution, err);
+	ret = optimize(&c);
 	optimized = compile__now();
 	if (!ret)
-		ret = emit(bound->module, machine, object, err);
+		ret = emit(bound->module, c.machine, object, err);
 	if (!ret && units->errors)
 		ret = halo_err__set(err, -ENOTSUP, "LLVM can't make an object of its assembly");
 	times->optimize += optimized - start;
 	times->emit += compile__now() - optimized;
-	LLVMDisposeTargetMachine(machine);
+	LLVMDisposeTargetMachine(c.machine);
 	return ret;
 }
 

@@ -4,6 +4,7 @@
 
 /* From a section's module to an object file. */
 #include "bind.h"
+#include "pgo.h"
 #include "request.h"
 
 /* What to do without, when an object holds words that depend on where it lies. */
@@ -23,11 +24,12 @@ void compile__init(void);
 
 /*
  * Optimize bound->module and write its object. Adds the GOT words that it reads to bound->symbols.
+ * Where the request is for code that counts, *map says what; release it with pgo__free_map().
  * *object is to be freed with LLVMDisposeMemoryBuffer().
  */
-int compile__module(const struct units *units, struct bound *bound, const struct request *req,
-		    enum compile_caution caution, LLVMMemoryBufferRef *object,
-		    struct compile_times *times, struct halo_err *err);
+int compile__module(struct units *units, const struct section *section, struct bound *bound,
+		    const struct request *req, enum compile_caution caution, struct pgo_map *map,
+		    LLVMMemoryBufferRef *object, struct compile_times *times, struct halo_err *err);
 
 /* An object of assembly only. */
 int compile__assembly(const char *text, size_t len, LLVMMemoryBufferRef *object,

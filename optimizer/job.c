@@ -24,6 +24,7 @@ struct job {
 	struct profile profile;
 	struct choice choice;
 	struct image image;
+	struct pgo_map map; /* of a job that counts */
 	uint8_t hash[SHA256_DIGEST_LENGTH];
 	struct answer_times times;
 	struct halo_err err;
@@ -107,8 +108,8 @@ static int compile_with(struct job *job, enum compile_caution caution)
 
 	ret = bind__section(&job->units, &job->choice.section, &bound, &job->err);
 	if (!ret)
-		ret = compile__module(&job->units, &bound, job->req, caution, &object, &times,
-				      &job->err);
+		ret = compile__module(&job->units, &job->choice.section, &bound, job->req, caution,
+				      &job->map, &object, &times, &job->err);
 	job->times.optimize += times.optimize;
 	job->times.emit += times.emit;
 	if (!ret)
@@ -119,6 +120,8 @@ static int compile_with(struct job *job, enum compile_caution caution)
 	if (object)
 		LLVMDisposeMemoryBuffer(object);
 	bound__free(&bound);
+	if (ret)
+		pgo__free_map(&job->map);
 	return ret;
 }
 
@@ -171,7 +174,8 @@ static json_object *run(struct job *job, int exe)
 		return answer__none(&job->choice, job->choice.reason);
 	ret = compile(job);
 	if (!ret)
-		return answer__ok(&job->choice, &job->image, job->hash, &job->times);
+		return answer__ok(&job->choice, &job->image, job->hash,
+				  job->req->has_counters ? &job->map : NULL, &job->times);
 	return is_refusal(ret) ? refuse(job) : answer__error(&job->err);
 }
 
@@ -181,6 +185,7 @@ json_object *job__run(const struct request *req, int exe, int dir)
 	json_object *answer = run(&job, exe);
 
 	image__free(&job.image);
+	pgo__free_map(&job.map);
 	choice__free(&job.choice);
 	profile__free(&job.profile);
 	if (job.units.p)

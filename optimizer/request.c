@@ -10,47 +10,15 @@
 #include "../user/lib/util.h"
 #include "request.h"
 #include "request_config.h"
-
-static int bad(struct halo_err *err, const char *what)
-{
-	halo_err__set(err, -EINVAL, "bad request: %s", what);
-	halo_err__cause(err, "the daemon and halo-opt are of different versions");
-	halo_err__remedy(err, "install both from the same build");
-	return -EINVAL;
-}
-
-static int get_u64(json_object *val, uint64_t *out)
-{
-	if (!json_object_is_type(val, json_type_int))
-		return -EINVAL;
-	if (json_object_get_int64(val) < 0)
-		return -EINVAL;
-	*out = json_object_get_uint64(val);
-	return 0;
-}
-
-/* Those below the program, as images have them, are negative. */
-static int get_address(json_object *val, uint64_t *out)
-{
-	if (!json_object_is_type(val, json_type_int))
-		return -EINVAL;
-	*out = (uint64_t)json_object_get_int64(val);
-	return 0;
-}
-
-/* -ENOENT when @obj has no such member. */
-static int member(json_object *obj, const char *key, enum json_type type, json_object **out)
-{
-	if (!json_object_object_get_ex(obj, key, out))
-		return -ENOENT;
-	return json_object_is_type(*out, type) ? 0 : -EINVAL;
-}
+#include "request_json.h"
+#include "request_profile.h"
 
 static int parse_sample(json_object *val, struct request_sample *out)
 {
 	if (!json_object_is_type(val, json_type_array) || json_object_array_length(val) != 2 ||
-	    get_address(json_object_array_get_idx(val, 0), &out->addr) ||
-	    get_u64(json_object_array_get_idx(val, 1), &out->count) || out->count > UINT32_MAX)
+	    request_json__get_address(json_object_array_get_idx(val, 0), &out->addr) ||
+	    request_json__get_u64(json_object_array_get_idx(val, 1), &out->count) ||
+	    out->count > UINT32_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -60,17 +28,17 @@ static int parse_samples(json_object *root, struct request *req, struct halo_err
 	json_object *list;
 	size_t i, n;
 
-	if (member(root, "samples", json_type_array, &list))
-		return bad(err, "\"samples\" is not a list");
+	if (request_json__member(root, "samples", json_type_array, &list))
+		return request_json__bad(err, "\"samples\" is not a list");
 	n = json_object_array_length(list);
 	if (n > REQUEST_SAMPLES)
-		return bad(err, "too many samples");
+		return request_json__bad(err, "too many samples");
 	req->samples = calloc(n + 1, sizeof(*req->samples));
 	if (!req->samples)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < n; i++) {
 		if (parse_sample(json_object_array_get_idx(list, i), &req->samples[i]))
-			return bad(err, "a sample is not [address, count]");
+			return request_json__bad(err, "a sample is not [address, count]");
 		req->n_samples++;
 	}
 	return 0;
@@ -82,9 +50,9 @@ static int parse_context(json_object *val, struct request_context *out)
 	size_t i, n;
 
 	if (!json_object_is_type(val, json_type_object) ||
-	    member(val, "frames", json_type_array, &frames) ||
-	    member(val, "count", json_type_int, &count) || get_u64(count, &out->count) ||
-	    out->count > UINT32_MAX)
+	    request_json__member(val, "frames", json_type_array, &frames) ||
+	    request_json__member(val, "count", json_type_int, &count) ||
+	    request_json__get_u64(count, &out->count) || out->count > UINT32_MAX)
 		return -EINVAL;
 	n = json_object_array_length(frames);
 	if (n > REQUEST_FRAMES)
@@ -93,7 +61,8 @@ static int parse_context(json_object *val, struct request_context *out)
 	if (!out->frames)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		if (get_address(json_object_array_get_idx(frames, i), &out->frames[i]))
+		if (request_json__get_address(json_object_array_get_idx(frames, i),
+					      &out->frames[i]))
 			return -EINVAL;
 	out->n_frames = n;
 	return 0;
@@ -105,40 +74,23 @@ static int parse_contexts(json_object *root, struct request *req, struct halo_er
 	size_t i, n;
 	int ret;
 
-	ret = member(root, "contexts", json_type_array, &list);
+	ret = request_json__member(root, "contexts", json_type_array, &list);
 	if (ret == -ENOENT)
 		return 0;
 	if (ret)
-		return bad(err, "\"contexts\" is not a list");
+		return request_json__bad(err, "\"contexts\" is not a list");
 	n = json_object_array_length(list);
 	if (n > REQUEST_SAMPLES)
-		return bad(err, "too many contexts");
+		return request_json__bad(err, "too many contexts");
 	req->contexts = calloc(n + 1, sizeof(*req->contexts));
 	if (!req->contexts)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < n; i++) {
 		req->n_contexts++;
 		if (parse_context(json_object_array_get_idx(list, i), &req->contexts[i]))
-			return bad(err, "a context is not {frames, count}");
+			return request_json__bad(err, "a context is not {frames, count}");
 	}
 	return 0;
-}
-
-static int parse_name(json_object *val, struct request_name *out)
-{
-	json_object *function, *unit, *reason = NULL;
-	uint64_t n;
-
-	if (!json_object_is_type(val, json_type_object) ||
-	    member(val, "function", json_type_string, &function) ||
-	    member(val, "unit", json_type_int, &unit) || get_u64(unit, &n) || n > INT32_MAX)
-		return -EINVAL;
-	if (member(val, "reason", json_type_string, &reason) == -EINVAL)
-		return -EINVAL;
-	out->unit = n;
-	out->function = strdup(json_object_get_string(function));
-	out->reason = strdup(reason ? json_object_get_string(reason) : "");
-	return out->function && out->reason ? 0 : -ENOMEM;
 }
 
 static int parse_skip(json_object *root, struct request *req, struct halo_err *err)
@@ -147,19 +99,20 @@ static int parse_skip(json_object *root, struct request *req, struct halo_err *e
 	size_t i, n;
 	int ret;
 
-	ret = member(root, "skip", json_type_array, &list);
+	ret = request_json__member(root, "skip", json_type_array, &list);
 	if (ret == -ENOENT)
 		return 0;
 	if (ret)
-		return bad(err, "\"skip\" is not a list");
+		return request_json__bad(err, "\"skip\" is not a list");
 	n = json_object_array_length(list);
 	req->skip = calloc(n + 1, sizeof(*req->skip));
 	if (!req->skip)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < n; i++) {
 		req->n_skip++;
-		if (parse_name(json_object_array_get_idx(list, i), &req->skip[i]))
-			return bad(err, "an entry of \"skip\" is not {function, unit, reason}");
+		if (request_json__name(json_object_array_get_idx(list, i), &req->skip[i]))
+			return request_json__bad(
+				err, "an entry of \"skip\" is not {function, unit, reason}");
 	}
 	return 0;
 }
@@ -168,13 +121,13 @@ static int parse_place(json_object *root, struct request *req, struct halo_err *
 {
 	json_object *place, *room;
 
-	if (member(root, "place", json_type_int, &place) ||
-	    member(root, "room", json_type_int, &room))
-		return bad(err, "\"place\" or \"room\" is not a number");
+	if (request_json__member(root, "place", json_type_int, &place) ||
+	    request_json__member(root, "room", json_type_int, &room))
+		return request_json__bad(err, "\"place\" or \"room\" is not a number");
 	req->place = json_object_get_int64(place);
 	if (req->place % (int64_t)HALO_PAGE || req->place < -(1LL << 31) ||
-	    req->place > (1LL << 40) || get_u64(room, &req->room))
-		return bad(err, "\"place\" or \"room\" is out of range");
+	    req->place > (1LL << 40) || request_json__get_u64(room, &req->room))
+		return request_json__bad(err, "\"place\" or \"room\" is out of range");
 	return 0;
 }
 
@@ -184,21 +137,21 @@ static int parse_fp(json_object *root, struct request *req, struct halo_err *err
 	json_object *val;
 	size_t i;
 
-	if (!member(root, "fp", json_type_string, &val))
+	if (!request_json__member(root, "fp", json_type_string, &val))
 		for (i = 0; i < ARRAY_SIZE(names); i++)
 			if (strcmp(json_object_get_string(val), names[i]) == 0) {
 				req->fp = (enum request_fp)i;
 				return 0;
 			}
-	return bad(err, "\"fp\" is not one of exact, contract, reassoc");
+	return request_json__bad(err, "\"fp\" is not one of exact, contract, reassoc");
 }
 
 static int add_root(json_object *name, struct request *req, struct halo_err *err)
 {
-	int ret = parse_name(name, &req->roots[req->n_roots++]);
+	int ret = request_json__name(name, &req->roots[req->n_roots++]);
 
 	if (ret == -EINVAL)
-		return bad(err, "a root is not {function, unit}");
+		return request_json__bad(err, "a root is not {function, unit}");
 	return ret ? halo_err__set(err, ret, "out of memory") : 0;
 }
 
@@ -213,8 +166,8 @@ static int parse_root(json_object *root, struct request *req, struct halo_err *e
 	json_object *name;
 	int ret;
 
-	if (member(root, "root", json_type_object, &name))
-		return bad(err, "\"root\" is not {function, unit}");
+	if (request_json__member(root, "root", json_type_object, &name))
+		return request_json__bad(err, "\"root\" is not {function, unit}");
 	ret = alloc_roots(1, req, err);
 	return ret ? ret : add_root(name, req, err);
 }
@@ -225,10 +178,10 @@ static int parse_roots(json_object *root, struct request *req, struct halo_err *
 	size_t i, n = 0;
 	int ret;
 
-	if (!member(root, "roots", json_type_array, &list))
+	if (!request_json__member(root, "roots", json_type_array, &list))
 		n = json_object_array_length(list);
 	if (!n || n > REQUEST_ROOTS)
-		return bad(err, "\"roots\" is no list of 1 to 64 functions");
+		return request_json__bad(err, "\"roots\" is no list of 1 to 64 functions");
 	ret = alloc_roots(n, req, err);
 	for (i = 0; !ret && i < n; i++)
 		ret = add_root(json_object_array_get_idx(list, i), req, err);
@@ -239,15 +192,16 @@ static int parse_job(json_object *root, struct request *req, struct halo_err *er
 {
 	json_object *job;
 
-	if (member(root, "job", json_type_string, &job))
-		return bad(err, "\"job\" is not a string");
+	if (request_json__member(root, "job", json_type_string, &job))
+		return request_json__bad(err, "\"job\" is not a string");
 	if (strcmp(json_object_get_string(job), "optimize") == 0)
 		return 0;
-	if (strcmp(json_object_get_string(job), "root") == 0)
+	req->has_counters = strcmp(json_object_get_string(job), "count") == 0;
+	if (req->has_counters || strcmp(json_object_get_string(job), "root") == 0)
 		return parse_root(root, req, err);
 	if (strcmp(json_object_get_string(job), "roots") == 0)
 		return parse_roots(root, req, err);
-	return bad(err, "\"job\" is not one of optimize, root, roots");
+	return request_json__bad(err, "\"job\" is not one of optimize, root, roots, count");
 }
 
 static int parse_object(json_object *root, struct request *req, struct halo_err *err)
@@ -256,7 +210,7 @@ static int parse_object(json_object *root, struct request *req, struct halo_err 
 	int ret;
 
 	if (!json_object_is_type(root, json_type_object))
-		return bad(err, "not a JSON object");
+		return request_json__bad(err, "not a JSON object");
 	ret = parse_job(root, req, err);
 	if (!ret)
 		ret = parse_samples(root, req, err);
@@ -268,6 +222,10 @@ static int parse_object(json_object *root, struct request *req, struct halo_err 
 		ret = parse_fp(root, req, err);
 	if (!ret)
 		ret = parse_place(root, req, err);
+	if (!ret && req->has_counters)
+		ret = request_profile__counters(root, req, err);
+	if (!ret)
+		ret = request_profile__parse(root, req, err);
 	if (ret)
 		return ret;
 	json_object_object_get_ex(root, "config", &config);
@@ -282,13 +240,13 @@ int request__parse(const char *text, size_t len, struct request *req, struct hal
 
 	memset(req, 0, sizeof(*req));
 	if (len > REQUEST_MAX)
-		return bad(err, "too long");
+		return request_json__bad(err, "too long");
 	tok = json_tokener_new();
 	if (!tok)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	root = json_tokener_parse_ex(tok, text, (int)len);
 	if (json_tokener_get_error(tok) != json_tokener_success)
-		ret = bad(err, json_tokener_error_desc(json_tokener_get_error(tok)));
+		ret = request_json__bad(err, json_tokener_error_desc(json_tokener_get_error(tok)));
 	else
 		ret = parse_object(root, req, err);
 	json_object_put(root);
@@ -325,15 +283,12 @@ void request__free(struct request *req)
 
 	for (i = 0; i < req->n_contexts; i++)
 		free(req->contexts[i].frames);
-	for (i = 0; i < req->n_skip; i++) {
-		free(req->skip[i].function);
-		free(req->skip[i].reason);
-	}
-	for (i = 0; i < req->n_roots; i++) {
-		free(req->roots[i].function);
-		free(req->roots[i].reason);
-	}
+	for (i = 0; i < req->n_skip; i++)
+		request_name__free(&req->skip[i]);
+	for (i = 0; i < req->n_roots; i++)
+		request_name__free(&req->roots[i]);
 	free(req->roots);
+	request_profile__free(&req->profile);
 	free(req->config.name);
 	free(req->samples);
 	free(req->contexts);

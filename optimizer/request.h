@@ -48,9 +48,51 @@ struct request_config {
 	int inline_threshold; /* -1: the pipeline's */
 };
 
+/* Where code that counts finds its counters, in the program. */
+struct request_counters {
+	int64_t place; /* link-time address */
+	uint64_t room; /* bytes */
+	uint32_t cpus; /* that may be on at a time */
+	int64_t rseq;  /* offset of struct rseq from the thread pointer; 0: there is none */
+};
+
+#define REQUEST_COUNTERS (1U << 20)
+#define REQUEST_KINDS	 3 /* of values, as LLVM numbers them: 0 is the target of an indirect call */
+
+/* A function as it was counted: which counters are its own. */
+struct request_counted {
+	char *name; /* LLVM's for profiles */
+	uint64_t hash;
+	uint32_t first, n;	       /* counters */
+	uint32_t sites[REQUEST_KINDS]; /* where values were recorded, by kind */
+	uint32_t first_site;
+};
+
+struct request_value {
+	uint32_t site;
+	uint64_t value;
+	uint64_t count;
+};
+
+struct request_profile {
+	struct request_name *members; /* of the section that was counted */
+	size_t n_members;
+	struct request_counted *functions;
+	size_t n_functions;
+	uint64_t *counts;
+	size_t n_counts;
+	struct request_value *values; /* ascending by site */
+	size_t n_values;
+	uint64_t bias; /* of the process: run-time minus link-time addresses */
+};
+
 struct request {
 	struct request_name *roots; /* of one section; none: the hottest function is looked for */
 	size_t n_roots;
+	bool has_counters; /* make code that counts */
+	bool has_profile;
+	struct request_counters counters;
+	struct request_profile profile;
 	struct request_sample *samples;
 	size_t n_samples;
 	struct request_context *contexts;

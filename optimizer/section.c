@@ -26,7 +26,7 @@ struct banned {
 struct builder {
 	struct units *units;
 	const struct profile *profile;
-	enum request_fp fp;
+	const struct request *req;
 	struct section *section;
 	struct section_root *roots;
 	size_t n_roots;
@@ -139,9 +139,23 @@ static bool is_hot(const struct builder *b, const struct halo_func *row, unsigne
 	       (row && (row->flags & HALO_FUNC_INLINED) && depth == 1);
 }
 
-static bool is_worth_it(const struct builder *b, const struct halo_func *row,
-			const struct facts *facts, unsigned int depth)
+/* Counts are of use only for the same functions, inlined into each other in the same way. */
+static bool was_counted(const struct builder *b, uint32_t unit, LLVMValueRef fn)
 {
+	const struct request_profile *p = &b->req->profile;
+
+	for (size_t i = 0; i < p->n_members; i++)
+		if (p->members[i].unit == unit &&
+		    !strcmp(p->members[i].function, resolve__name(fn)))
+			return true;
+	return false;
+}
+
+static bool is_worth_it(const struct builder *b, uint32_t unit, LLVMValueRef fn,
+			const struct halo_func *row, const struct facts *facts, unsigned int depth)
+{
+	if (b->req->has_profile)
+		return was_counted(b, unit, fn);
 	if (b->instructions + facts->instructions > INSTRUCTIONS_MAX)
 		return false;
 	return is_hot(b, row, depth) || (facts->instructions <= SMALL && depth <= DEPTH_MAX);
@@ -193,10 +207,10 @@ static int consider_call(struct builder *b, uint32_t unit, LLVMValueRef callee, 
 	if (is_banned(b, fn))
 		return must ? refused(b, callee, "what it needs is missing") : 0;
 	row = resolve__func(b->units->p, in, fn);
-	inspect__function(b->units, in, fn, b->fp, &facts);
+	inspect__function(b->units, in, fn, b->req->fp, &facts);
 	if (!facts.usable)
 		return must ? refused(b, callee, facts.why) : 0;
-	if (!is_worth_it(b, row, &facts, depth) &&
+	if (!is_worth_it(b, in, fn, row, &facts, depth) &&
 	    (!must || b->instructions + facts.instructions > 2 * INSTRUCTIONS_MAX))
 		return must ? refused(b, callee, "it is too large") : 0;
 	return add(b, in, fn, &facts, is_hot(b, row, depth) ? 0 : depth);
@@ -282,7 +296,7 @@ static int add_root(struct builder *b, struct section_root *root)
 {
 	struct facts facts;
 
-	inspect__function(b->units, root->func->unit, root->fn, b->fp, &facts);
+	inspect__function(b->units, root->func->unit, root->fn, b->req->fp, &facts);
 	if (!facts.usable) {
 		snprintf(root->why, sizeof(root->why), "%s", facts.why);
 		return 0;
@@ -302,13 +316,13 @@ static int add_roots(struct builder *b)
 	return ret ?: b->section->n_roots ? 0 : -ENOTSUP;
 }
 
-int section__build(struct units *units, const struct profile *profile, enum request_fp fp,
+int section__build(struct units *units, const struct profile *profile, const struct request *req,
 		   struct section_root *roots, size_t n, struct section *out)
 {
 	char why[256] = "";
 	struct builder b = {.units = units,
 			    .profile = profile,
-			    .fp = fp,
+			    .req = req,
 			    .section = out,
 			    .roots = roots,
 			    .n_roots = n,

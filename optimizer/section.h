@@ -31,10 +31,10 @@ struct section_root {
 };
 
 /*
- * The section of @roots, of which those that can't be in a variant get a reason. -ENOTSUP when none
- * is left.
+ * The section of @roots, of which those that can't be in a variant get a reason: what is hot, or, where
+ * the request has a profile, what was counted then. -ENOTSUP when no root is left.
  */
-int section__build(struct units *units, const struct profile *profile, enum request_fp fp,
+int section__build(struct units *units, const struct profile *profile, const struct request *req,
 		   struct section_root *roots, size_t n, struct section *out);
 void section__free(struct section *section);
 
