@@ -24,6 +24,7 @@ enum {
 	KNOB_INTERLEAVE,
 	KNOB_UNROLL,
 	KNOB_INLINE,
+	KNOB_PROFILE,
 	KNOB_COUNT
 };
 
@@ -39,6 +40,7 @@ static const struct knob knobs[KNOB_COUNT] = {
 	[KNOB_INTERLEAVE] = {"interleave", true, {"on", "off"}},
 	[KNOB_UNROLL] = {"unroll", true, {"on", "off"}},
 	[KNOB_INLINE] = {"inline", true, {"default", "0", "75", "500", "2000"}},
+	[KNOB_PROFILE] = {"profile", true, {"none", "counts"}},
 };
 
 static const struct knob *find_knob(const char *name)

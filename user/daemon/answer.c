@@ -5,6 +5,7 @@
 
 #include "../lib/util.h"
 #include "answer.h"
+#include "attach.h"
 
 #define JSON_DEPTH 16
 #define TEXT_MAX   200 /* bytes kept of a string that people will read */
@@ -153,6 +154,28 @@ static int parse_funcs(json_object *obj, const struct halo_prepared *p, int64_t 
 	return 0;
 }
 
+static int parse_counted(json_object *obj, struct halo_counted *out, struct halo_err *err)
+{
+	int64_t counters, copies, stride, sites;
+	json_object *counted, *map;
+
+	if (!json_object_object_get_ex(obj, "counted", &counted))
+		return 0;
+	if (!json_object_is_type(counted, json_type_object) ||
+	    !get_int(counted, "counters", &counters) || !get_int(counted, "copies", &copies) ||
+	    !get_int(counted, "stride", &stride) || !get_int(counted, "sites", &sites) ||
+	    !json_object_object_get_ex(counted, "map", &map) ||
+	    !json_object_is_type(map, json_type_object))
+		return bad(err, "what it counts is not told");
+	if (counters < HALO_COUNTERS_FIRST || counters > stride / 8 || copies < 1 || stride < 0 ||
+	    stride % 8 || sites < 0 || copies > (int64_t)HALO_COUNTS_SIZE ||
+	    stride > (int64_t)HALO_COUNTS_SIZE || sites > (int64_t)HALO_COUNTS_SIZE ||
+	    copies * stride + sites * HALO_COUNTS_SITE > (int64_t)HALO_COUNTS_SIZE)
+		return bad(err, "it counts where there are no counters");
+	*out = (struct halo_counted){counters, copies, stride, sites, json_object_get(map)};
+	return 0;
+}
+
 static int parse_ok(json_object *obj, const struct halo_prepared *p, int64_t place, uint64_t room,
 		    struct halo_answer *out, struct halo_err *err)
 {
@@ -176,7 +199,7 @@ static int parse_ok(json_object *obj, const struct halo_prepared *p, int64_t pla
 	if (!get_int(obj, "code_size", &code_size) || code_size <= 0 || (uint64_t)code_size > room)
 		return bad(err, "its code size is out of range");
 	out->code_size = code_size;
-	return 0;
+	return parse_counted(obj, &out->counted, err);
 }
 
 /* What an answer without code is about; NULL where it names none. */
@@ -261,4 +284,6 @@ void halo_answer__free(struct halo_answer *a)
 	a->n_funcs = 0;
 	json_object_put(a->considered);
 	a->considered = NULL;
+	json_object_put(a->counted.map);
+	a->counted.map = NULL;
 }

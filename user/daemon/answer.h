@@ -32,6 +32,15 @@ struct halo_answer_func {
 	bool entry; /* a root: its slot may lead here */
 };
 
+/* What code that counts keeps in the program's counters; optimizer/pgo.h has the layout. */
+struct halo_counted {
+	uint32_t counters; /* 0: the code does not count */
+	uint32_t copies;
+	uint32_t stride; /* bytes of one copy */
+	uint32_t sites;
+	json_object *map; /* what the numbers mean, for the worker that uses them */
+};
+
 struct halo_answer {
 	enum halo_answer_status status;
 	const struct halo_func *root; /* OK: has a slot; else may be NULL */
@@ -40,6 +49,7 @@ struct halo_answer {
 	size_t n_funcs;
 	uint64_t code_size;
 	char hash[65];
+	struct halo_counted counted;
 	json_object *considered; /* a clean copy; may be NULL */
 	char reason[256];	 /* NONE */
 	struct halo_err error;	 /* ERROR */

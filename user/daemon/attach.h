@@ -90,6 +90,16 @@ bool halo_family__is_file(const struct halo_family *f, dev_t dev, ino_t ino);
  */
 uint64_t halo_family__left(const struct halo_family *f);
 
+/*
+ * Behind the counters of the arms: those of code that counts what it does, HALO_COUNTS_SIZE bytes.
+ * The program writes there as it likes.
+ */
+#define HALO_COUNTS_OFFSET  (8 * HALO_ARM_SIZE)
+#define HALO_COUNTS_SIZE    (HALO_COUNTERS_SIZE - HALO_COUNTS_OFFSET)
+#define HALO_COUNTS_SITE    128 /* bytes for the values of one place in the code */
+#define HALO_COUNTERS_FIRST 2	/* counters of the root's entries and returns come first */
+uint64_t *halo_family__counts(const struct halo_family *f);
+
 /* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1) since it was last cleared. */
 uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm);
 void halo_family__clear_entries(struct halo_family *f, unsigned int arm);

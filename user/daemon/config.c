@@ -50,6 +50,8 @@ static int add(struct halo_configs *out, json_object *entry, const char *origin,
 		}
 		json_object_object_add(json, keys[i], json_object_get(val));
 	}
+	if (json_object_object_get_ex(entry, "profile", &val))
+		json_object_object_add(json, "profile", json_object_get(val));
 	val = json_object_object_get(json, "name");
 	if (!name_ok(json_object_get_string(val))) {
 		json_object_put(json);

@@ -28,6 +28,7 @@
 
 struct halo_trial;
 struct halo_recording;
+struct halo_counting;
 struct halo_file;
 struct halo_unwinds;
 struct halo_control;
@@ -78,6 +79,10 @@ struct halo_tuning {
 	unsigned int crashes;	    /* workers that died on it */
 	unsigned int interruptions; /* audits cut short by the end of the process */
 	bool handled;		    /* nothing more to try */
+	double ns_per_entry;	    /* of what it ran before, in the last audit; 0: not known */
+	/* What code that counts has found, for the worker; NULL: nothing yet, or, once it was tried, ever. */
+	json_object *profile;
+	bool count_tried;
 };
 
 /* Processes that share one slots file: one and its forked children. */
@@ -135,10 +140,12 @@ struct halo_program {
 	struct halo_job *job; /* NULL: no worker */
 	int64_t job_place;    /* where its image is to go */
 	uint64_t job_room;
-	const struct halo_func *blame; /* what a worker that dies is taken to have died on */
-	struct halo_tuning *current;   /* the section being worked on */
-	struct halo_trial *trial;      /* NULL: no audit */
-	json_object *considered;       /* of the last choice of a section; may be NULL */
+	const struct halo_func *blame;	/* what a worker that dies is taken to have died on */
+	struct halo_tuning *current;	/* the section being worked on */
+	struct halo_trial *trial;	/* NULL: no audit */
+	struct halo_counting *counting; /* NULL: nothing is being counted */
+	bool job_counts;		/* the worker makes code that counts */
+	json_object *considered;	/* of the last choice of a section; may be NULL */
 
 	/* After "nothing to gain": look again when a function outside of this list gets hot. */
 	bool settled;

@@ -4,6 +4,7 @@
 
 #include "../lib/util.h"
 #include "answer.h"
+#include "counting.h"
 #include "decide.h"
 #include "identity.h"
 #include "job.h"
@@ -68,8 +69,11 @@ static const struct halo_func *find_blame(struct halo_program *p)
 
 static void on_job_end(void *ctx, const struct halo_job_end *end);
 
-/* Compile for @s, or for a section of the worker's choice. */
-static void start_job(struct halo_program *p, struct halo_tuning *s)
+/*
+ * Compile for @s, or for a section of the worker's choice; with @count, code that counts in that
+ * group.
+ */
+static void start_job(struct halo_program *p, struct halo_tuning *s, struct halo_group *count)
 {
 	struct halo_daemon *d = p->daemon;
 	unsigned int config = s ? s->next_config : 0;
@@ -90,10 +94,11 @@ static void start_job(struct halo_program *p, struct halo_tuning *s)
 	p->job_place = halo_prepared__arena(p->prepared) + (int64_t)used;
 	p->job_room = HALO_ARENA_SIZE - SPARE_ROOM - used;
 	p->blame = s ? s->root : find_blame(p);
+	p->job_counts = count != NULL;
 	if (s && !s->adopted)
 		s->state = HALO_TUNING_COMPILING;
 	exe_fd = halo_identity__copy(p);
-	request = halo_request__new(p, s ? s->root : NULL, d->configs.item[config].json);
+	request = halo_request__new(p, s, d->configs.item[config].json, count);
 	if (exe_fd < 0)
 		ret = halo_err__set(&err, -errno, "copying the executable: %s", strerror(errno));
 	else
@@ -127,16 +132,53 @@ static void advance(struct halo_program *p, struct halo_tuning *s)
 		halo_tuning__finish(p, s);
 }
 
+static void on_counted(struct halo_program *p, struct halo_tuning *s, json_object *profile,
+		       const char *why)
+{
+	s->count_tried = true;
+	s->profile = profile;
+	if (!profile)
+		halo_program__note(p, "%s: nothing was counted: %s", s->root->name, why);
+	halo_decide__tick(p);
+}
+
+static void start_counting(struct halo_program *p, struct halo_tuning *s,
+			   const struct halo_variant *v, const struct halo_counted *counted)
+{
+	struct halo_group *group = halo_process__busiest(p);
+	struct halo_err err = {0};
+
+	if (!group)
+		return;
+	if (halo_counting__start(p, s, group, v, counted, on_counted, &err))
+		on_counted(p, s, NULL, err.what);
+}
+
 static void continue_section(struct halo_program *p)
 {
+	const struct halo_configs *configs = &p->daemon->configs;
 	struct halo_tuning *s = p->current;
+	struct halo_group *group;
 
-	if (s->trial)
+	if (s->trial) {
 		start_audit(p, s);
-	else if (s->next_config >= p->daemon->configs.count)
+		return;
+	}
+	if (s->next_config >= configs->count) {
 		halo_tuning__finish(p, s);
-	else
-		start_job(p, s);
+		return;
+	}
+	if (!halo_request__wants_profile(configs->item[s->next_config].json) || s->profile) {
+		start_job(p, s, NULL);
+		return;
+	}
+	if (s->count_tried) {
+		advance(p, s);
+		return;
+	}
+	group = halo_process__busiest(p);
+	if (group)
+		start_job(p, s, group);
 }
 
 static void choose_section(struct halo_program *p)
@@ -158,12 +200,12 @@ static void choose_section(struct halo_program *p)
 	else if (!halo_decide__hot(p, &hot, 1))
 		settle(p, "no other function of the program takes 5 % of its time");
 	else
-		start_job(p, NULL);
+		start_job(p, NULL, NULL);
 }
 
 void halo_decide__tick(struct halo_program *p)
 {
-	if (p->watched || p->denied[0] || p->job || p->trial)
+	if (p->watched || p->denied[0] || p->job || p->trial || p->counting)
 		return;
 	if (p->current)
 		continue_section(p);
@@ -218,6 +260,10 @@ static void on_none(struct halo_program *p, const struct halo_answer *answer)
 			settle(p, answer->reason);
 		return;
 	}
+	if (p->job_counts) {
+		on_counted(p, p->current, NULL, answer->reason);
+		return;
+	}
 	halo_program__note(p, "%s: nothing to try with %s: %s", p->current->root->name,
 			   p->daemon->configs.item[p->current->next_config].name, answer->reason);
 	advance(p, p->current);
@@ -237,6 +283,10 @@ static void on_error(struct halo_program *p, const struct halo_answer *answer)
 	}
 	snprintf(text, sizeof(text), "compiling failed: %.150s%s%.80s", answer->error.what,
 		 answer->error.cause[0] ? ": " : "", answer->error.cause);
+	if (p->job_counts && s == p->current) {
+		on_counted(p, s, NULL, text);
+		return;
+	}
 	/* With another configuration it may go well: but only one that was not the first. */
 	if (s == p->current && s->next_config + 1 < p->daemon->configs.count) {
 		halo_program__note(p, "%s: %s", s->root->name, text);
@@ -246,6 +296,20 @@ static void on_error(struct halo_program *p, const struct halo_answer *answer)
 	halo_tuning__fail(p, s, text);
 }
 
+static void on_counting_code(struct halo_program *p, struct halo_tuning *s,
+			     const struct halo_answer *answer, const struct halo_job_end *end)
+{
+	struct halo_variant *v;
+	struct halo_err err = {0};
+
+	if (!s || s->root != answer->root || !answer->counted.counters)
+		blame(p, "the worker was asked for code that counts, and made other code");
+	else if (halo_tuning__install(p, s, answer, "counts", end->dir_fd, &v, &err))
+		on_counted(p, s, NULL, err.what);
+	else
+		start_counting(p, s, v, &answer->counted);
+}
+
 static void on_code(struct halo_program *p, const struct halo_answer *answer,
 		    const struct halo_job_end *end)
 {
@@ -253,6 +317,10 @@ static void on_code(struct halo_program *p, const struct halo_answer *answer,
 	struct halo_err err = {0};
 	const char *config;
 
+	if (p->job_counts) {
+		on_counting_code(p, s, answer, end);
+		return;
+	}
 	if (s && s->root != answer->root) {
 		blame(p, "the worker compiled another section than asked for");
 		return;
@@ -271,7 +339,7 @@ static void on_code(struct halo_program *p, const struct halo_answer *answer,
 		advance(p, s);
 		return;
 	}
-	if (halo_tuning__install(p, s, answer, config, end->dir_fd, &err)) {
+	if (halo_tuning__install(p, s, answer, config, end->dir_fd, &s->trial, &err)) {
 		halo_tuning__fail(p, s, err.what);
 		return;
 	}
@@ -308,7 +376,9 @@ static void on_job_end(void *ctx, const struct halo_job_end *end)
 	struct halo_err err = {0};
 
 	p->job = NULL;
-	if (end->failure[0])
+	if (end->failure[0] && p->job_counts && p->current)
+		on_counted(p, p->current, NULL, end->failure);
+	else if (end->failure[0])
 		blame(p, end->failure);
 	else if (halo_answer__parse(end->answer, end->answer_len, p->prepared, p->job_place,
 				    p->job_room, &answer, &err))

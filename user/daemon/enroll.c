@@ -12,6 +12,7 @@
 #include "module.h"
 #include "process.h"
 #include "program.h"
+#include "tuning.h"
 #include "unwinds.h"
 
 #define LOG_TAG "enroll"
@@ -25,6 +26,7 @@ void halo_program__free(struct halo_program *p)
 		free(p->variants[i].funcs);
 	json_object_put(p->considered);
 	free(p->settled_hot);
+	halo_tuning__forget_all(p);
 	halo_profile__free(p->profile);
 	if (p->arena)
 		halo_arena__close(p->arena);
@@ -274,7 +276,7 @@ static int reset(struct halo_program *p, int fd, char **path, const char *fp, st
 	p->fp = fp;
 	free(p->path);
 	p->path = take_ptr(*path);
-	p->n_tunings = 0;
+	halo_tuning__forget_all(p);
 	p->first_variant = p->n_variants;
 	p->samples = p->fresh = 0;
 	p->settled = false;

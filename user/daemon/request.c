@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <math.h>
 
+#include <string.h>
+
+#include "counting.h"
 #include "request.h"
 
 static void add_sample(void *ctx, uint64_t vaddr, double own, double variant)
@@ -49,15 +52,34 @@ static json_object *new_skip(const struct halo_program *p)
 	return list;
 }
 
-json_object *halo_request__new(const struct halo_program *p, const struct halo_func *root,
-			       json_object *config)
+bool halo_request__wants_profile(json_object *config)
+{
+	json_object *val;
+
+	return json_object_object_get_ex(config, "profile", &val) &&
+	       !strcmp(json_object_get_string(val), "counts");
+}
+
+static const char *job_name(const struct halo_tuning *s, const struct halo_group *count)
+{
+	if (!s)
+		return "optimize";
+	return count ? "count" : "root";
+}
+
+json_object *halo_request__new(const struct halo_program *p, const struct halo_tuning *s,
+			       json_object *config, const struct halo_group *count)
 {
 	json_object *obj = json_object_new_object();
 	json_object *samples = json_object_new_array();
 
-	json_object_object_add(obj, "job", json_object_new_string(root ? "root" : "optimize"));
-	if (root)
-		json_object_object_add(obj, "root", new_function(root));
+	json_object_object_add(obj, "job", json_object_new_string(job_name(s, count)));
+	if (s)
+		json_object_object_add(obj, "root", new_function(s->root));
+	if (s && count)
+		json_object_object_add(obj, "counters", halo_counting__request(p, count));
+	else if (s && s->profile && halo_request__wants_profile(config))
+		json_object_object_add(obj, "profile", json_object_get(s->profile));
 	halo_profile__each(p->profile, add_sample, samples);
 	json_object_object_add(obj, "samples", samples);
 	json_object_object_add(obj, "skip", new_skip(p));

@@ -5,10 +5,13 @@
 #include "core.h"
 
 /*
- * The request to a worker: @root NULL leaves the choice of a section to it. The caller owns the
- * object.
+ * The request to a worker: @s NULL leaves the choice of a section to it. @count: the group whose
+ * counters the code is to count in; NULL: it is to be fast. The caller owns the object.
  */
-json_object *halo_request__new(const struct halo_program *p, const struct halo_func *root,
-			       json_object *config);
+json_object *halo_request__new(const struct halo_program *p, const struct halo_tuning *s,
+			       json_object *config, const struct halo_group *count);
+
+/* Whether a configuration is to be compiled with what was counted. */
+bool halo_request__wants_profile(json_object *config);
 
 #endif

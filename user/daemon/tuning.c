@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
+#include "counting.h"
 #include "decide.h"
 #include "program.h"
 #include "tuning.h"
@@ -42,8 +43,7 @@ struct halo_tuning *halo_tuning__get(struct halo_program *p, const struct halo_f
 	return s;
 }
 
-/* Point the slot to what the section has adopted, or to the original. */
-static void settle_slot(const struct halo_tuning *s, struct halo_group *group)
+void halo_tuning__settle(const struct halo_tuning *s, struct halo_group *group)
 {
 	if (s->adopted)
 		halo_family__set_slot(group->family, s->root->slot, s->adopted->entry);
@@ -57,14 +57,14 @@ static void settle_everywhere(struct halo_program *p, const struct halo_tuning *
 
 	TAILQ_FOREACH(group, &p->groups, link)
 		if (group->procs)
-			settle_slot(s, group);
+			halo_tuning__settle(s, group);
 }
 
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
 {
 	for (unsigned int i = 0; i < p->n_tunings; i++)
 		if (p->tunings[i].adopted)
-			settle_slot(&p->tunings[i], group);
+			halo_tuning__settle(&p->tunings[i], group);
 }
 
 void halo_tuning__settle(struct halo_program *p, struct halo_group *group)
@@ -119,6 +119,8 @@ static void on_verdict(struct halo_program *p, struct halo_tuning *s, struct hal
 {
 	(void)group;
 	s->trials++;
+	if (result->pairs)
+		s->ns_per_entry = result->ns_per_entry[result->verdict == HALO_AUDIT_BETTER];
 	if (result->verdict == HALO_AUDIT_BETTER)
 		adopt(p, s, result);
 	else
@@ -149,6 +151,7 @@ void halo_tuning__cancel_audit(struct halo_program *p)
 {
 	struct halo_tuning *s;
 
+	halo_counting__cancel(p);
 	if (!p->trial)
 		return;
 	s = halo_trial__section(p->trial);
@@ -160,6 +163,9 @@ void halo_tuning__group_gone(struct halo_program *p, struct halo_group *group)
 {
 	struct halo_tuning *s;
 
+	/* It is counted anew in another one, since nothing was noted of this one. */
+	if (p->counting && halo_counting__group(p->counting) == group)
+		halo_counting__cancel(p);
 	if (!p->trial || halo_trial__group(p->trial) != group)
 		return;
 	s = halo_trial__section(p->trial);
@@ -194,6 +200,7 @@ void halo_tuning__fail(struct halo_program *p, struct halo_tuning *s, const char
 
 void halo_tuning__reset_all(struct halo_program *p)
 {
+	halo_counting__cancel(p);
 	halo_trial__cancel(p);
 	for (unsigned int i = 0; i < p->n_tunings; i++) {
 		p->tunings[i].adopted = NULL;
@@ -215,9 +222,18 @@ void halo_tuning__fail_all(struct halo_program *p, const char *reason)
 	}
 }
 
+void halo_tuning__forget_all(struct halo_program *p)
+{
+	for (unsigned int i = 0; i < p->n_tunings; i++)
+		json_object_put(p->tunings[i].profile);
+	p->n_tunings = 0;
+}
+
 bool halo_tuning__any_active(const struct halo_program *p, const struct halo_group *group)
 {
 	if (p->trial && halo_trial__group(p->trial) == group)
+		return true;
+	if (p->counting && halo_counting__group(p->counting) == group)
 		return true;
 	for (unsigned int i = 0; i < p->n_tunings; i++)
 		if (p->tunings[i].adopted)

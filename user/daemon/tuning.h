@@ -14,16 +14,18 @@ struct halo_tuning *halo_tuning__get(struct halo_program *p, const struct halo_f
 struct halo_tuning *halo_tuning__find(struct halo_program *p, const struct halo_func *root);
 
 /*
- * Check the image in the worker's folder, write it into the arena, make it the section's trial.
+ * Check the image in the worker's folder and write it into the arena, as a variant of the section.
  * @config: the configuration's name.
  */
 int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
 			 const struct halo_answer *answer, const char *config, int dir_fd,
-			 struct halo_err *err);
+			 struct halo_variant **out, struct halo_err *err);
 /* Whether the same object was installed for this section before. */
 bool halo_tuning__has_hash(const struct halo_program *p, const struct halo_tuning *s,
 			   const char *hash);
 
+/* Point the slot to what the section has adopted, or to the original. */
+void halo_tuning__settle(const struct halo_tuning *s, struct halo_group *group);
 /* Let all adopted variants run in a group that was just attached. */
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group);
 
@@ -48,6 +50,9 @@ void halo_tuning__fail(struct halo_program *p, struct halo_tuning *s, const char
 void halo_tuning__fail_all(struct halo_program *p, const char *reason);
 /* Every slot of the program back to the original; for the end. */
 void halo_tuning__reset_all(struct halo_program *p);
+
+/* Drop what is known of all sections; no slot is touched. */
+void halo_tuning__forget_all(struct halo_program *p);
 
 /* Whether any slot of the group points into the arena. */
 bool halo_tuning__any_active(const struct halo_program *p, const struct halo_group *group);

@@ -69,7 +69,7 @@ static int publish(struct halo_program *p, struct halo_variant *v, const struct 
 
 int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
 			 const struct halo_answer *answer, const char *config, int dir_fd,
-			 struct halo_err *err)
+			 struct halo_variant **out, struct halo_err *err)
 {
 	struct halo_variant *v = &p->variants[p->n_variants];
 	struct halo_image image = {0};
@@ -98,6 +98,6 @@ int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
 		return ret;
 	}
 	p->n_variants++;
-	s->trial = v;
+	*out = v;
 	return 0;
 }
