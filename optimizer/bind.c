@@ -103,7 +103,7 @@ static int close_module(const struct section *section, LLVMModuleRef module, str
 		fn = LLVMGetNamedFunction(module, name);
 		if (!fn || LLVMIsDeclaration(fn))
 			return halo_err__set(err, -ENOTSUP, "%s was lost in linking bitcode", name);
-		if (i >= section->n_roots)
+		if (i >= section->n_roots && !section->members[i].target)
 			LLVMSetLinkage(fn, LLVMInternalLinkage);
 	}
 	if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))

@@ -38,6 +38,11 @@ int pgo__count(struct bound *bound, const struct section *section, const struct 
 	       LLVMTargetMachineRef machine, struct pgo_map *map, struct halo_err *err);
 void pgo__free_map(struct pgo_map *map);
 
+/* Frequent targets of the indirect calls that were counted. Returns their number. */
+#define PGO_TARGETS_MAX 64
+size_t pgo__targets(const struct halo_prepared *p, const struct request_profile *profile,
+		    const struct halo_func *out[PGO_TARGETS_MAX]);
+
 /* Tell the module what was counted, and call frequent targets of indirect calls directly. */
 int pgo__use(struct units *units, struct bound *bound, const struct section *section,
 	     const struct request *req, LLVMTargetMachineRef machine, struct halo_err *err);

@@ -134,12 +134,16 @@ static int split_addresses(struct use *u, struct halo_err *err)
 	int ret = 0;
 
 	for (size_t i = 0; i < u->section->n_members && !ret; i++) {
+		const struct member *m = &u->section->members[i];
 		LLVMValueRef fn;
 
-		bind__member_name(&u->section->members[i], name, sizeof(name));
+		bind__member_name(m, name, sizeof(name));
 		fn = LLVMGetNamedFunction(u->bound->module, name);
-		if (fn)
-			ret = bind__split_address(u->bound, &u->section->members[i], fn, err);
+		if (!fn)
+			continue;
+		ret = bind__split_address(u->bound, m, fn, err);
+		if (m->target)
+			LLVMSetLinkage(fn, LLVMInternalLinkage);
 	}
 	return ret;
 }

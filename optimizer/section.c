@@ -8,6 +8,7 @@
 #include "attrs.h"
 #include "ir.h"
 #include "link.h"
+#include "pgo.h"
 #include "resolve.h"
 #include "section.h"
 
@@ -279,6 +280,36 @@ static int close_section(struct builder *b)
 	return 0;
 }
 
+/*
+ * Where indirect calls went. One that can't be a member is called as before; nothing else depends on
+ * it.
+ */
+static int add_targets(struct builder *b)
+{
+	const struct halo_func *targets[PGO_TARGETS_MAX];
+	size_t n = pgo__targets(b->units->p, &b->req->profile, targets), at;
+	struct facts facts;
+	LLVMModuleRef module;
+	LLVMValueRef fn;
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		module = units__module(b->units, targets[i]->unit);
+		fn = module ? LLVMGetNamedFunction(module, targets[i]->name) : NULL;
+		if (!fn || LLVMIsDeclaration(fn) || is_member(b, fn) || is_banned(b, fn))
+			continue;
+		inspect__function(b->units, targets[i]->unit, fn, b->req->fp, &facts);
+		if (!facts.usable || b->instructions + facts.instructions > INSTRUCTIONS_MAX)
+			continue;
+		at = b->section->n_members;
+		ret = add(b, targets[i]->unit, fn, &facts, 0);
+		if (ret)
+			return ret;
+		b->section->members[at].target = true;
+	}
+	return close_section(b);
+}
+
 static void find_root(struct units *units, struct section_root *root)
 {
 	LLVMModuleRef module = units__module(units, root->func->unit);
@@ -339,6 +370,8 @@ int section__build(struct units *units, const struct profile *profile, const str
 		ret = add_roots(&b);
 		if (!ret)
 			ret = close_section(&b);
+		if (!ret && req->has_profile)
+			ret = add_targets(&b);
 	} while (ret == -EAGAIN);
 	for (i = 0; i < n && ret == -ENOTSUP; i++)
 		if (!roots[i].why[0])

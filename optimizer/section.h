@@ -15,6 +15,7 @@ struct member {
 	char *name;		     /* as in the unit's bitcode */
 	const struct halo_func *row; /* NULL: the program has no copy of its own */
 	bool local;
+	bool target; /* nothing calls it by name: the profile says that it is called */
 	struct facts facts;
 };
 

@@ -19,6 +19,7 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Instrumentation/PGOInstrumentation.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LowerExpectIntrinsic.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -111,7 +112,13 @@ void shim__preinline(LLVMModuleRef ref, LLVMTargetMachineRef machine)
 	InlineParams params = getInlineParams(PREINLINE_THRESHOLD);
 	FunctionPassManager tidy;
 	ModulePassManager all;
+	FunctionPassManager early;
 
+	early.addPass(LowerExpectIntrinsicPass());
+	early.addPass(SimplifyCFGPass());
+	early.addPass(SROAPass(SROAOptions::ModifyCFG));
+	early.addPass(EarlyCSEPass());
+	all.addPass(createModuleToFunctionPassAdaptor(std::move(early)));
 	params.HintThreshold = PREINLINE_HINT;
 	ModuleInlinerWrapperPass inliner(
 		params, /*MandatoryFirst=*/true,

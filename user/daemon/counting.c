@@ -331,6 +331,8 @@ int halo_counting__start(struct halo_program *p, struct halo_tuning *s, struct h
 	}
 	memset(halo_family__counts(group->family), 0, HALO_COUNTS_SIZE);
 	p->counting = c;
+	halo_program__note(p, "%s: counting, %u counters and %u values", s->root->name,
+			   counted->counters - FIRST, counted->sites);
 	halo_loop__arm(p->daemon->loop, &c->timer, 0, begin_burst, c);
 	return 0;
 }
