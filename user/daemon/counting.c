@@ -282,7 +282,7 @@ static void end_burst(void *ctx)
 	struct halo_counting *c = ctx;
 	uint64_t ns[8] = {0};
 
-	halo_tuning__settle(c->section, c->group);
+	halo_tuning__settle_slot(c->section, c->group);
 	if (!halo_kernel__cost_switch(c->program->daemon->kernel, c->group->id, ARM_REST, ns))
 		c->cpu_ns = ns[ARM_BURST];
 	c->leave_ns = halo_loop__now() + LEAVE_NS;
@@ -343,6 +343,6 @@ void halo_counting__cancel(struct halo_program *p)
 
 	if (!c)
 		return;
-	halo_tuning__settle(c->section, c->group);
+	halo_tuning__settle_slot(c->section, c->group);
 	counting__free(c);
 }

@@ -43,7 +43,7 @@ struct halo_tuning *halo_tuning__get(struct halo_program *p, const struct halo_f
 	return s;
 }
 
-void halo_tuning__settle(const struct halo_tuning *s, struct halo_group *group)
+void halo_tuning__settle_slot(const struct halo_tuning *s, struct halo_group *group)
 {
 	if (s->adopted)
 		halo_family__set_slot(group->family, s->root->slot, s->adopted->entry);
@@ -57,14 +57,14 @@ static void settle_everywhere(struct halo_program *p, const struct halo_tuning *
 
 	TAILQ_FOREACH(group, &p->groups, link)
 		if (group->procs)
-			halo_tuning__settle(s, group);
+			halo_tuning__settle_slot(s, group);
 }
 
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group)
 {
 	for (unsigned int i = 0; i < p->n_tunings; i++)
 		if (p->tunings[i].adopted)
-			halo_tuning__settle(&p->tunings[i], group);
+			halo_tuning__settle_slot(&p->tunings[i], group);
 }
 
 void halo_tuning__settle(struct halo_program *p, struct halo_group *group)
@@ -79,7 +79,7 @@ void halo_tuning__settle(struct halo_program *p, struct halo_group *group)
 			continue;
 		s = halo_tuning__find(p, func);
 		if (s)
-			settle_slot(s, group);
+			halo_tuning__settle_slot(s, group);
 		else
 			halo_family__reset_slot(group->family, func);
 	}

@@ -25,7 +25,7 @@ bool halo_tuning__has_hash(const struct halo_program *p, const struct halo_tunin
 			   const char *hash);
 
 /* Point the slot to what the section has adopted, or to the original. */
-void halo_tuning__settle(const struct halo_tuning *s, struct halo_group *group);
+void halo_tuning__settle_slot(const struct halo_tuning *s, struct halo_group *group);
 /* Let all adopted variants run in a group that was just attached. */
 void halo_tuning__apply(struct halo_program *p, struct halo_group *group);
 
