@@ -52,8 +52,14 @@ $(BUILD)/halo-c++: $(BUILD)/halo-cc
 	$(call msg,LN,$@)
 	$(Q)ln -sf halo-cc $@
 
+# What CMake looks for beside a compiler called halo-cc, as it would for x86_64-linux-gnu-gcc.
+HALO_LLVM := $(addprefix $(BUILD)/halo-,llvm-ar llvm-ranlib)
+$(HALO_LLVM): $(BUILD)/halo-%:
+	$(call msg,LN,$@)
+	$(Q)ln -sf $(shell $(LLVM_CONFIG) --bindir)/$* $@
+
 PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ) \
-	       $(BUILD)/halo-slots.lds
+	       $(BUILD)/halo-slots.lds $(HALO_LLVM)
 ALL += $(PREPARE_ALL)
 .PHONY: prepare
 prepare: $(PREPARE_ALL)

@@ -157,22 +157,19 @@ static bool holds_pointers(LLVMTypeRef type, int depth)
 }
 
 /*
- * A local constant whose address nobody looks at needs no row, for a variant may have a copy: unless it
- * holds pointers, such as the vtable of a local class.
+ * A variant has its own copy of a local constant whose address nobody looks at, and needs no row for it:
+ * unless it holds pointers, such as the vtable of a local class.
  */
-static bool is_copyable(LLVMValueRef var)
-{
-	return halo_value__is_local(var) && LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr &&
-	       (LLVMGetLinkage(var) == LLVMPrivateLinkage ||
-		!holds_pointers(LLVMGlobalGetValueType(var), TYPE_DEPTH_MAX));
-}
-
-/* What may be split or merged: no variant is bound to it. */
-static bool has_identity(LLVMValueRef var)
+static bool wants_row(LLVMValueRef var)
 {
 	const char *name = halo_value__name(var);
 
-	return strncmp(name, "llvm.", 5) && halo_rows__can_name(name) && !is_copyable(var);
+	if (!halo_value__is_definition(var) || !strncmp(name, "llvm.", 5) ||
+	    !halo_rows__can_name(name))
+		return false;
+	return !halo_var__is_copyable(var) ||
+	       (LLVMGetLinkage(var) != LLVMPrivateLinkage &&
+		holds_pointers(LLVMGlobalGetValueType(var), TYPE_DEPTH_MAX));
 }
 
 static void note_var(LLVMModuleRef ref, LLVMValueRef var, uint64_t unit)
@@ -202,7 +199,7 @@ void halo_origin__note(LLVMModuleRef ref, uint64_t unit)
 		if (halo_value__is_definition(f))
 			note_func(ref, f, unit);
 	for (LLVMValueRef v = LLVMGetFirstGlobal(ref); v; v = LLVMGetNextGlobal(v))
-		if (halo_value__is_definition(v) && has_identity(v))
+		if (wants_row(v))
 			note_var(ref, v, unit);
 	LLVMAddNamedMetadataOperand(ref, UNIT_LIST,
 				    LLVMMetadataAsValue(ctx, LLVMMDNodeInContext2(ctx, &id, 1)));

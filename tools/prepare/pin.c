@@ -81,8 +81,7 @@ static bool can_change(LLVMValueRef value, const struct halo_origin *origin)
 /* One that may be merged with others is a constant: nothing is to be gained by changing it. */
 static bool var_needs_pin(LLVMValueRef var, const struct halo_origin *origin)
 {
-	return !(origin->flags & HALO_ORIGIN_LOCAL) ||
-	       LLVMGetUnnamedAddress(var) != LLVMGlobalUnnamedAddr;
+	return !(origin->flags & HALO_ORIGIN_LOCAL) || !halo_var__is_copyable(var);
 }
 
 static bool has_two_uses(LLVMValueRef value)

@@ -12,7 +12,7 @@ static void name_locals(LLVMModuleRef ref)
 {
 	for (LLVMValueRef v = LLVMGetFirstGlobal(ref); v; v = LLVMGetNextGlobal(v)) {
 		if (!halo_value__is_definition(v) || !halo_value__is_local(v) ||
-		    LLVMGetUnnamedAddress(v) == LLVMGlobalUnnamedAddr)
+		    halo_var__is_copyable(v))
 			continue;
 		if (!*halo_value__name(v))
 			LLVMSetValueName2(v, "halo.anonymous", strlen("halo.anonymous"));

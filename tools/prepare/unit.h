@@ -96,6 +96,8 @@ bool halo_value__has_attr(LLVMValueRef func, const char *attr);
 bool halo_value__has_string_attr(LLVMValueRef func, const char *attr);
 const char *halo_value__name(LLVMValueRef value);
 bool halo_value__is_local(LLVMValueRef value);
+/* A local constant without an identity: passes may split and merge it, and variants have their own. */
+bool halo_var__is_copyable(LLVMValueRef var);
 /* Whether the unit calls @func by name. */
 bool halo_func__is_called(LLVMValueRef func);
 /* An integer module flag; 0 when it is absent. */

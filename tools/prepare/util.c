@@ -29,6 +29,13 @@ bool halo_value__is_local(LLVMValueRef value)
 	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
+/* rustc says of variables, too, that their addresses do not matter. */
+bool halo_var__is_copyable(LLVMValueRef var)
+{
+	return halo_value__is_local(var) && LLVMIsGlobalConstant(var) &&
+	       LLVMGetUnnamedAddress(var) == LLVMGlobalUnnamedAddr;
+}
+
 bool halo_value__is_definition(LLVMValueRef value)
 {
 	return !LLVMIsDeclaration(value) && LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
