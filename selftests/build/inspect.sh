@@ -138,7 +138,7 @@ done <<END
 .halo.stub 0 $many wrong magic number
 .halo.stub 16 $many not whole writable pages
 .halo.stub 32 $many scratch memory
-.halo.stub 40 $many no system call
+.halo.stub 40 $many attach code
 END
 
 slot_outside()

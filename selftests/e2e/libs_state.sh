@@ -26,7 +26,7 @@ build() {
 }
 
 adopted() {
-	program_status "$1" | jq -e '[.sections[] | select(.state == "adopted")] | length >= 2'
+	program_status "$1" | jq -e '[.sections[] | select(.root == "step" and .state == "adopted")] | length > 0'
 }
 
 with_daemon
@@ -38,10 +38,11 @@ while read -r name flags; do
 	pid=$HOST_PID
 	at_exit "end_process $pid"
 	exec 7>&"${HOST[1]}"- 8<&"${HOST[0]}"-
-	wait_for 150 adopted "lib$name.so" || true
-	tap_is "$name: both functions are made faster" "step thread_step" \
-		"$(program_status "lib$name.so" |
-			jq -r '[.sections[] | select(.state == "adopted").root] | sort | join(" ")')"
+	if wait_for 60 adopted "lib$name.so"; then
+		tap_ok "$name: step() is made faster"
+	else
+		tap_not_ok "$name: step() is made faster" "$(halo explain "lib$name.so")"
+	fi
 	exec 7>&-
 	read -r -t 60 answer <&8 || answer=nothing
 	status=0

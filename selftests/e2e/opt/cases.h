@@ -32,14 +32,14 @@
 	X(long_doubles)      \
 	X(assembly)          \
 	X(common_names)      \
-	X(local_root)
+	X(local_root)        \
+	X(computed_goto)     \
+	X(wide_vectors)
 
 /* Which a variant must not have. */
-#define REFUSED(X)       \
-	X(fast_math)     \
-	X(loop_hint)     \
-	X(computed_goto) \
-	X(wide_vectors)  \
+#define REFUSED(X)   \
+	X(fast_math) \
+	X(loop_hint) \
 	X(weak_reference)
 
 #define DECLARE(name) uint64_t name(int n);
