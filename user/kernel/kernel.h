@@ -31,8 +31,8 @@ struct halo_kernel_opts {
 	 * 6 to 20 MB of code each; 0: the default, 32.
 	 */
 	unsigned int table_buckets;
-	bool no_pin;	  /* tests: leave /sys/fs/bpf alone */
-	bool feed;	  /* tests: load halo_branch_feed, and pin it */
+	bool no_pin; /* tests: leave /sys/fs/bpf alone */
+	bool feed;   /* tests: load halo_branch_feed, and pin it */
 };
 
 /* Called for each event, in order. */

@@ -98,7 +98,7 @@ struct halo_prepared {
 	uint64_t tls_size, tls_align; /* PT_TLS; size 0: none */
 	const char *no_unwind; /* why exceptions can't pass through variants; NULL: they can */
 	bool has_stub;
-	struct halo_stub_row stub; /* valid if has_stub */
+	struct halo_stub_row stub;  /* valid if has_stub */
 	const uint8_t *attach_code; /* of the stub, in map */
 	struct halo_unit *units;
 	size_t n_units;
