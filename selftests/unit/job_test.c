@@ -127,6 +127,38 @@ static void test_members(void **state)
 	assert_int_equal(parse_with("\"considered\"", "\"other\""), 0);
 }
 
+static int parse_counted(const char *counted)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "\"counted\": %s, \"considered\"", counted);
+	return parse_with("\"considered\"", text);
+}
+
+#define COUNTED(counters, copies, stride, sites)                                   \
+	"{\"counters\": " counters ", \"copies\": " copies ", \"stride\": " stride \
+	", \"sites\": " sites ", \"map\": {}}"
+
+/* The daemon reads as much of the counters as an answer says. */
+static void test_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(parse_counted(COUNTED("8", "2", "64", "3")), 0);
+	assert_int_equal(parse_counted(COUNTED("2", "1", "917504", "0")), 0);
+	assert_int_equal(parse_counted(COUNTED("2", "1", "917504", "1")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("9", "2", "64", "3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("1", "2", "64", "3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "0", "64", "3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "-1", "64", "3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "2", "68", "3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "2", "64", "-3")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "4294967297", "64", "0")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "2", "9223372036854775800", "0")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("8", "2", "64", "\"3\"")), -EBADMSG);
+	assert_int_equal(parse_counted("7"), -EBADMSG);
+	assert_int_equal(parse_counted("{}"), -EBADMSG);
+}
+
 static void test_none_and_error(void **state)
 {
 	struct halo_answer a;
@@ -206,9 +238,10 @@ static int free_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	       cmocka_unit_test(test_root),
-		cmocka_unit_test(test_addresses),      cmocka_unit_test(test_members),
-		cmocka_unit_test(test_none_and_error), cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_good),	  cmocka_unit_test(test_root),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_members),
+		cmocka_unit_test(test_counted),	  cmocka_unit_test(test_none_and_error),
+		cmocka_unit_test(test_garbage),
 	};
 
 	return cmocka_run_group_tests(tests, index_program, free_index);
