@@ -9,7 +9,7 @@ HALO_OPT=$BUILD_DIR/halo-opt
 SOURCES=$SELFTESTS_DIR/e2e/pgo
 PLACE=$((-(1 << 30)))
 AREA=$((PLACE + (64 << 20) + (128 << 10)))
-AREA_SIZE=$((896 << 10))
+AREA_SIZE=$((880 << 10))
 SITE_SIZE=128
 
 need_built "$HALO_CC" "$HALO_OPT"

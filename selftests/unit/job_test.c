@@ -144,8 +144,8 @@ static void test_counted(void **state)
 {
 	(void)state;
 	assert_int_equal(parse_counted(COUNTED("8", "2", "64", "3")), 0);
-	assert_int_equal(parse_counted(COUNTED("2", "1", "917504", "0")), 0);
-	assert_int_equal(parse_counted(COUNTED("2", "1", "917504", "1")), -EBADMSG);
+	assert_int_equal(parse_counted(COUNTED("2", "1", "901120", "0")), 0);
+	assert_int_equal(parse_counted(COUNTED("2", "1", "901120", "1")), -EBADMSG);
 	assert_int_equal(parse_counted(COUNTED("9", "2", "64", "3")), -EBADMSG);
 	assert_int_equal(parse_counted(COUNTED("1", "2", "64", "3")), -EBADMSG);
 	assert_int_equal(parse_counted(COUNTED("8", "0", "64", "3")), -EBADMSG);

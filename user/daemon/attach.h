@@ -95,7 +95,7 @@ uint64_t halo_family__left(const struct halo_family *f);
  * The program writes there as it likes.
  */
 #define HALO_COUNTS_OFFSET  (8 * HALO_ARM_SIZE)
-#define HALO_COUNTS_SIZE    (HALO_COUNTERS_SIZE - HALO_COUNTS_OFFSET)
+#define HALO_COUNTS_SIZE    (HALO_COUNTERS_LEFT - HALO_COUNTS_OFFSET)
 #define HALO_COUNTS_SITE    128 /* bytes for the values of one place in the code */
 #define HALO_COUNTERS_FIRST 2	/* counters of the root's entries and returns come first */
 uint64_t *halo_family__counts(const struct halo_family *f);
