@@ -98,7 +98,7 @@ uint64_t halo_family__left(const struct halo_family *f);
 #define HALO_COUNTS_SIZE    (HALO_COUNTERS_LEFT - HALO_COUNTS_OFFSET)
 #define HALO_COUNTS_SITE    128 /* bytes for the values of one place in the code */
 #define HALO_COUNTERS_FIRST 2	/* counters of the root's entries and returns come first */
-uint64_t *halo_family__counts(const struct halo_family *f);
+const uint64_t *halo_family__counts(const struct halo_family *f);
 
 /* Sum over CPUs of the entries counted for @arm (0 … HALO_ARMS - 1) since it was last cleared. */
 uint64_t halo_family__entries(const struct halo_family *f, unsigned int arm);

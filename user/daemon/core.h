@@ -144,8 +144,9 @@ struct halo_program {
 	struct halo_tuning *current;	/* the section being worked on */
 	struct halo_trial *trial;	/* NULL: no audit */
 	struct halo_counting *counting; /* NULL: nothing is being counted */
-	bool job_counts;		/* the worker makes code that counts */
-	json_object *considered;	/* of the last choice of a section; may be NULL */
+	uint32_t counts_used;	 /* bytes of the counters that images count in: each has its own */
+	bool job_counts;	 /* the worker makes code that counts */
+	json_object *considered; /* of the last choice of a section; may be NULL */
 
 	/* After "nothing to gain": look again when a function outside of this list gets hot. */
 	bool settled;

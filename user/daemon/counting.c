@@ -25,6 +25,8 @@
 #define ENOUGH	     0.995 /* overlap of the counts with those of the burst before */
 #define GUESS	     3.0   /* how much slower code that counts is, before that is measured */
 
+#define PLACE_STEP   64 /* a cache line */
+
 #define ARM_REST     0
 #define ARM_BURST    1
 
@@ -42,6 +44,8 @@ struct halo_counting {
 	struct halo_counted what;
 	halo_counting_fn fn;
 	struct halo_timer timer;
+	uint32_t at;	/* where in the counters its own are */
+	uint64_t *base; /* what was there before, of an image that an earlier daemon made */
 	uint64_t burst_ns;
 	uint64_t leave_ns; /* until when those inside may leave */
 	unsigned int bursts, empty;
@@ -62,23 +66,35 @@ json_object *halo_counting__request(const struct halo_program *p, const struct h
 {
 	json_object *obj = json_object_new_object();
 	int64_t place = halo_prepared__arena(p->prepared) + (int64_t)HALO_ARENA_SIZE +
-			(int64_t)HALO_COUNTS_OFFSET;
+			(int64_t)HALO_COUNTS_OFFSET + p->counts_used;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	json_object_object_add(obj, "place", json_object_new_int64(place));
-	json_object_object_add(obj, "room", json_object_new_int64(HALO_COUNTS_SIZE));
+	json_object_object_add(obj, "room",
+			       json_object_new_int64(HALO_COUNTS_SIZE - p->counts_used));
 	json_object_object_add(obj, "cpus", json_object_new_int64(cpus > 0 ? cpus : 1));
 	json_object_object_add(obj, "rseq",
 			       json_object_new_int64(halo_rseq__offset(halo_group__pid(p, group))));
 	return obj;
 }
 
-/* Programs write there: whatever it is, it is a number of reasonable size. */
+static uint32_t size_of(const struct halo_counted *what)
+{
+	return what->copies * what->stride + what->sites * HALO_COUNTS_SITE;
+}
+
+/* Programs write there: it may be anything. */
 static uint64_t word(const struct halo_counting *c, uint64_t byte)
 {
 	const uint64_t *area = halo_family__counts(c->group->family);
 
-	return __atomic_load_n(&area[byte / sizeof(*area)], __ATOMIC_RELAXED);
+	return __atomic_load_n(&area[(c->at + byte) / sizeof(*area)], __ATOMIC_RELAXED);
+}
+
+/* One that only grows, as far as it has grown. */
+static uint64_t count(const struct halo_counting *c, uint64_t byte)
+{
+	return word(c, byte) - c->base[byte / sizeof(*c->base)];
 }
 
 static uint64_t sum(const struct halo_counting *c, uint32_t counter)
@@ -86,7 +102,7 @@ static uint64_t sum(const struct halo_counting *c, uint32_t counter)
 	uint64_t total = 0;
 
 	for (uint32_t copy = 0; copy < c->what.copies; copy++)
-		total += word(c, (uint64_t)copy * c->what.stride + 8ULL * counter);
+		total += count(c, (uint64_t)copy * c->what.stride + 8ULL * counter);
 	return total & (UINT64_MAX >> 12);
 }
 
@@ -100,6 +116,7 @@ static void counting__free(struct halo_counting *c)
 	json_object_put(c->what.map);
 	free(c->counts);
 	free(c->before);
+	free(c->base);
 	free(c);
 }
 
@@ -128,13 +145,13 @@ static json_object *new_values(const struct halo_counting *c)
 	uint64_t at = (uint64_t)c->what.copies * c->what.stride;
 
 	for (uint32_t site = 0; site < c->what.sites; site++, at += SITE_WORDS * 8) {
-		if (!word(c, at))
+		if (!count(c, at))
 			continue;
-		add_value(list, site, 0, word(c, at));
+		add_value(list, site, 0, count(c, at));
 		for (uint32_t i = 2; i < SITE_WORDS; i += 2)
-			if (word(c, at + 8 * i) && word(c, at + 8 * i + 8))
+			if (word(c, at + 8 * i) && count(c, at + 8 * i + 8))
 				add_value(list, site, word(c, at + 8 * i) - 1,
-					  word(c, at + 8 * i + 8));
+					  count(c, at + 8 * i + 8));
 	}
 	return list;
 }
@@ -304,9 +321,12 @@ int halo_counting__start(struct halo_program *p, struct halo_tuning *s, struct h
 			 const struct halo_variant *v, const struct halo_counted *counted,
 			 halo_counting_fn fn, struct halo_err *err)
 {
-	struct halo_counting *c = calloc(1, sizeof(*c));
+	struct halo_counting *c;
 	int ret;
 
+	if (size_of(counted) > HALO_COUNTS_SIZE - p->counts_used)
+		return halo_err__set(err, -ENOSPC, "no counters are left");
+	c = calloc(1, sizeof(*c));
 	if (!c)
 		return halo_err__set(err, -ENOMEM, "out of memory");
 	*c = (struct halo_counting){
@@ -316,20 +336,24 @@ int halo_counting__start(struct halo_program *p, struct halo_tuning *s, struct h
 		.variant = v,
 		.what = *counted,
 		.fn = fn,
+		.at = p->counts_used,
+		.base = calloc(1, size_of(counted)),
 		.burst_ns = FIRST_NS,
 		.slowdown = GUESS,
 		.counts = calloc(counted->counters, sizeof(uint64_t)),
 		.before = calloc(counted->counters, sizeof(uint64_t)),
 	};
 	json_object_get(c->what.map);
-	ret = c->counts && c->before
+	ret = c->counts && c->before && c->base
 		      ? halo_kernel__cost_begin(p->daemon->kernel, group->id, ARM_REST)
 		      : -ENOMEM;
 	if (ret) {
 		counting__free(c);
 		return halo_err__set(err, ret, "starting to count: %s", strerror(-ret));
 	}
-	memset(halo_family__counts(group->family), 0, HALO_COUNTS_SIZE);
+	for (uint32_t byte = 0; byte < size_of(counted); byte += sizeof(*c->base))
+		c->base[byte / sizeof(*c->base)] = word(c, byte);
+	p->counts_used += (size_of(counted) + PLACE_STEP - 1) / PLACE_STEP * PLACE_STEP;
 	p->counting = c;
 	halo_program__note(p, "%s: counting, %u counters and %u values", s->root->name,
 			   counted->counters - FIRST, counted->sites);

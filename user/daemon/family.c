@@ -135,7 +135,7 @@ static int map_slots(struct halo_family *f, struct halo_err *err)
 
 static int map_counters(struct halo_family *f, int fd, struct halo_err *err)
 {
-	void *map = mmap(NULL, HALO_COUNTERS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map = mmap(NULL, HALO_COUNTERS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return halo_err__set(err, -errno, "cannot map the counters file: %m");
@@ -324,7 +324,7 @@ const uint64_t *halo_family__slots(const struct halo_family *f, uint64_t *len)
 	return f->slots;
 }
 
-uint64_t *halo_family__counts(const struct halo_family *f)
+const uint64_t *halo_family__counts(const struct halo_family *f)
 {
 	return f->counters + HALO_COUNTS_OFFSET / sizeof(*f->counters);
 }
