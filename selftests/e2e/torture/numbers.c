@@ -189,11 +189,15 @@ uint64_t rounding(int round)
 	int i;
 
 	for (i = 0; i < 24; i++) {
-		volatile double d = (i - 12) * 0.5 + round % 3 * 0.25;
+		volatile double d = (i - 12) * 0.5 + round % 3 * 0.25, rounded;
+		volatile long whole;
 
+		/* What is not stored in between may be computed behind the change back. */
 		fesetround(modes[i & 3]);
-		h = mix(h, (uint64_t)(int64_t)(rint(d) * 4 + nearbyint(d)) + lrint(d));
+		rounded = rint(d) * 4 + nearbyint(d);
+		whole = lrint(d);
 		fesetround(FE_TONEAREST);
+		h = mix(h, (uint64_t)(int64_t)rounded + (uint64_t)whole);
 		h = mix(h,
 			(uint64_t)(int64_t)(floor(d) + ceil(d) * 3 + trunc(d) * 5 + round_half(d)));
 	}
