@@ -16,7 +16,7 @@
 #define LEAVE_NS     (100 * HALO_MS) /* for those inside to leave, before a burst is looked at */
 #define POLL_NS	     HALO_MS
 #define REST_MIN_NS  (20 * HALO_MS)
-#define REST_MAX_NS  (2 * HALO_SEC)
+#define REST_MAX_NS  (60 * HALO_SEC)
 #define MIN_BURSTS   3
 #define MAX_BURSTS   40
 #define MAX_EMPTY    5	   /* of the longest */
@@ -235,9 +235,10 @@ static void measure(struct halo_counting *c, uint64_t entered)
 
 static void begin_burst(void *ctx);
 
-static void rest(struct halo_counting *c)
+/* A burst in which nothing was entered has cost nothing. */
+static void rest(struct halo_counting *c, bool entered)
 {
-	double ns = (double)c->burst_ns * (c->slowdown - 1) / HALO_COUNTING_DUTY;
+	double ns = entered ? (double)c->burst_ns * (c->slowdown - 1) / HALO_COUNTING_DUTY : 0;
 	uint64_t wait = ns < REST_MIN_NS   ? REST_MIN_NS
 			: ns > REST_MAX_NS ? REST_MAX_NS
 					   : (uint64_t)ns;
@@ -277,8 +278,9 @@ static void judge(struct halo_counting *c)
 		end(c, "it was hardly entered while code that counts was in its place");
 		return;
 	}
+	/* What this burst has cost, before the next one is longer. */
+	rest(c, fresh);
 	lengthen(c, fresh);
-	rest(c);
 }
 
 static void poll_left(void *ctx)
