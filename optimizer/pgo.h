@@ -38,6 +38,8 @@ int pgo__count(struct bound *bound, const struct section *section, const struct 
 	       LLVMTargetMachineRef machine, struct pgo_map *map, struct halo_err *err);
 void pgo__free_map(struct pgo_map *map);
 
+#define PGO_KIND_TARGET 0 /* LLVM's number for values that are targets of indirect calls */
+
 /* Frequent targets of the indirect calls that were counted. Returns their number. */
 #define PGO_TARGETS_MAX 64
 size_t pgo__targets(const struct halo_prepared *p, const struct request_profile *profile,

@@ -59,7 +59,7 @@ struct counter {
 	LLVMModuleRef module;
 	LLVMContextRef ctx;
 	LLVMBuilderRef builder;
-	LLVMTypeRef i64, i8, ptr;
+	LLVMTypeRef i64, i8;
 	LLVMValueRef area; /* COUNTERS_SYMBOL */
 	LLVMValueRef base; /* in the current function: this CPU's copy; NULL: not computed yet */
 	LLVMValueRef record;
@@ -392,7 +392,6 @@ int pgo__count(struct bound *bound, const struct section *section, const struct 
 		.ctx = ctx,
 		.i64 = LLVMInt64TypeInContext(ctx),
 		.i8 = LLVMInt8TypeInContext(ctx),
-		.ptr = LLVMPointerTypeInContext(ctx, 0),
 		.where = &req->counters,
 		.map = map,
 	};

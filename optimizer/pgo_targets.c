@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "pgo.h"
 
-#define KIND_TARGET 0
-#define FREQUENT    0.05 /* of the calls from one place */
+#define FREQUENT 0.05 /* of the calls from one place */
 
 struct targets {
 	const struct halo_prepared *p;
@@ -50,7 +49,7 @@ size_t pgo__targets(const struct halo_prepared *p, const struct request_profile 
 	for (size_t i = 0; i < profile->n_functions; i++) {
 		const struct request_counted *f = &profile->functions[i];
 
-		for (uint32_t s = 0; s < f->sites[KIND_TARGET]; s++)
+		for (uint32_t s = 0; s < f->sites[PGO_KIND_TARGET]; s++)
 			add_site(&t, f->first_site + s);
 	}
 	return t.n;

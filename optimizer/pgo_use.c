@@ -11,7 +11,6 @@
 #include "pgo.h"
 #include "shim.h"
 
-#define KIND_TARGET 0
 /* No function and no size: all values of a site that were not recorded one by one. */
 #define OTHERS 1ULL
 
@@ -74,8 +73,8 @@ static void fill_site(struct use *u, uint32_t number, uint32_t kind, size_t *nex
 			continue;
 		seen += v[*next].count;
 		u->values[u->n_values++] = (struct shim_value){
-			.value = kind == KIND_TARGET ? target_id(u, v[*next].value)
-						     : v[*next].value,
+			.value = kind == PGO_KIND_TARGET ? target_id(u, v[*next].value)
+							 : v[*next].value,
 			.count = v[*next].count,
 		};
 	}
