@@ -15,6 +15,7 @@ set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD_DIR=$(realpath -m "${BUILD:-$HERE/../build}")
 TIMEOUT=${HALO_TEST_TIMEOUT:-300} # seconds per file
+. "$HERE/judge.sh"
 
 usage() {
 	sed -n '3,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -86,50 +87,11 @@ trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0 ran=0
 touch "$work/skips"
 
-# judge FILE NAME STATUS: read the results in $work/out; sets ok, not_ok, skip and why (what is
-# wrong beyond failed results).
-judge() {
-	local name=$2 status=$3 planned
-	planned=$(awk '/^1\.\.[0-9]+/ { sub(/^1\.\./, ""); n += $1; seen = 1 } END { if (seen) print n }' \
-		"$work/out")
-	read -r ok not_ok skip < <(awk -v name="$name" -v skips="$work/skips" '
-		/^(not )?ok([ \t]|$)/ {
-			if (match($0, /# *[Ss][Kk][Ii][Pp]/)) {
-				skip++
-				text = substr($0, RSTART + RLENGTH)
-				sub(/^[a-z]*[: ]*/, "", text)
-				title = substr($0, 1, RSTART - 1)
-				sub(/^(not )?ok *[0-9]* *-? */, "", title)
-				sub(/ *$/, "", title)
-				print name (title ? ": " title : "") ": " text >> skips
-			} else if (/^ok/)
-				good++
-			else
-				bad++
-		}
-		END { print good + 0, bad + 0, skip + 0 }' "$work/out")
-	why=
-	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
-		why="ended after ${TIMEOUT} s"
-	elif [ "$status" -gt 128 ]; then
-		why="killed by signal $((status - 128))"
-	elif grep -q '^Bail out!' "$work/out"; then
-		why="bailed out"
-	elif [ -z "$planned" ]; then
-		why="no plan"
-	elif [ "$planned" -ne $((ok + not_ok + skip)) ]; then
-		why="$planned planned, $((ok + not_ok + skip)) seen"
-	elif [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
-		why="exit status $status"
-	fi
-	[ -z "$why" ] || not_ok=$((not_ok + 1))
-}
-
 run_file() {
 	local file=$1 name=$2 status=0 begin=$EPOCHREALTIME ok not_ok skip why
 	CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$BUILD_DIR timeout --kill-after=10 "$TIMEOUT" \
 		"$file" >"$work/out" 2>"$work/err" </dev/null || status=$?
-	judge "$file" "$name" "$status"
+	judge "$work/out" "$name" "$status" "$TIMEOUT" "$work/skips"
 	printf '%-28s %4d passed %3d failed %3d skipped %7.1f s%s\n' "$name" "$ok" "$not_ok" "$skip" \
 		"$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')" "${why:+  ($why)}"
 	if [ "$not_ok" -gt 0 ]; then

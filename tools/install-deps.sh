@@ -4,10 +4,10 @@
 set -euo pipefail
 
 packages=(
-	autoconf automake bolt-19 bpftool clang-19 cmake dpkg-dev g++ gcc jq libbpf-dev libcap-dev
-	libclang-rt-19-dev libcmocka-dev libdebuginfod-dev libdw-dev libelf-dev libiberty-dev
+	autoconf automake bolt-19 bpftool busybox-static clang-19 cmake dpkg-dev e2fsprogs g++ gcc jq kmod
+	libbpf-dev libcap-dev libclang-rt-19-dev libcmocka-dev libdebuginfod-dev libdw-dev libelf-dev libiberty-dev
 	libjson-c-dev libmd-dev libseccomp-dev libtool libzstd-dev libzydis-dev lld-19 llvm-19-dev make
-	meson ninja-build pkgconf protobuf-compiler rustc strace zlib1g-dev
+	meson ninja-build pkgconf protobuf-compiler qemu-system-x86 rustc strace zlib1g-dev
 )
 
 missing=()
