@@ -29,7 +29,7 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp_option global_options[] = {
+const struct argp_option cli_global_options[] = {
 	{"json", 'j', NULL, 0, "print JSON", 0},
 	{"pretty", 'p', NULL, 0, "print JSON with line breaks", 0},
 	{"verbose", 'v', NULL, 0, "log more", 0},
@@ -37,12 +37,37 @@ static const struct argp_option global_options[] = {
 	{},
 };
 
-const struct argp cli_global_argp = {.options = global_options, .parser = parse_global};
+const struct argp cli_global_argp = {.options = cli_global_options, .parser = parse_global};
 
 struct parse_state {
 	struct cli *cli;
+	const struct cmd *cmd;
 	struct cli_args *args;
 };
+
+static bool is_listed(const char *const *names, const char *name)
+{
+	for (; *names; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+/* Ends the program if @value is none for the option. */
+static void set_option(const struct parse_state *ps, const struct argp_option *o, const char *value,
+		       const struct argp_state *state)
+{
+	const char *const *names = cmd__values(ps->cmd, o->key);
+	char list[256];
+
+	if (names && !is_listed(names, value)) {
+		cli__join(names, list, sizeof(list));
+		argp_error(state, "'%s' is no value for --%s, which takes one of: %s", value,
+			   o->name, list);
+	}
+	if (ps->args->set(o->key, value, ps->args->input))
+		argp_error(state, "'%s' is no value for --%s, which is %s", value, o->name, o->doc);
+}
 
 static error_t parse_cmd(int key, char *arg, struct argp_state *state)
 {
@@ -70,11 +95,10 @@ static error_t parse_cmd(int key, char *arg, struct argp_state *state)
 			argp_error(state, "an argument is missing");
 		return 0;
 	}
-	for (o = args->options; o && o->key; o++) {
+	for (o = ps->cmd->options; o && o->key; o++) {
 		if (o->key != key)
 			continue;
-		if (args->set(key, arg, args->input))
-			argp_error(state, "'%s' is no value for --%s", arg, o->name);
+		set_option(ps, o, arg, state);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -84,9 +108,9 @@ void cli__parse(struct cli *cli, const struct cmd *cmd, int argc, char **argv,
 		struct cli_args *args)
 {
 	static const struct argp_child children[] = {{.argp = &cli_global_argp}, {}};
-	struct parse_state ps = {cli, args};
+	struct parse_state ps = {cli, cmd, args};
 	struct argp argp = {
-		.options = args->options,
+		.options = cmd->options,
 		.parser = parse_cmd,
 		.args_doc = cmd->args,
 		.doc = cmd->help,

@@ -26,8 +26,16 @@ enum cli_exit cmd_help(struct cli *cli, const struct cmd *cmd, int argc, char **
 	cli__parse(cli, cmd, argc, argv, &args);
 	if (args.count)
 		return help_on(cli, args.values[0]);
+	if (cli->json) {
+		json_object *obj = json_object_new_object();
+
+		json_object_object_add(obj, "commands", cmd__json(cli_cmds, cli_cmds_count));
+		cli__print_json(cli, obj);
+		json_object_put(obj);
+		return CLI_OK;
+	}
 	text = cmd__overview(cli_cmds, cli_cmds_count);
-	printf("Usage: halo-bpf [-j|-p] [-v] COMMAND [ARGUMENT...]\n%s", text ? text : "");
+	printf("Usage: halo-bpf [-j|-p] [-v] COMMAND [ARGUMENT...]\n\n%s", text ? text : "");
 	printf("\"halo-bpf help COMMAND\" shows a command's options.\n");
 	return CLI_OK;
 }

@@ -285,51 +285,50 @@ static json_object *exe_row(struct rows *rows, const void *key, const void *val,
 	return obj;
 }
 
+/* In the order of kinds[]. */
+static const char *const map_names[] = {"contexts", "edges", "ranges", "processes",
+					"enrolled", "files", NULL};
+const struct cli_values cmd_map_values[] = {{0, map_names}, {}};
+
 /* One of two generations is filling; the other is empty, or being drained. */
 static const struct kind {
-	const char *name;
 	const char *maps[2];
 	size_t key_size, val_size;
 	row_fn row;
 	const char *text;
 } kinds[] = {
-	{"contexts",
-	 {"halo_ctx_a", "halo_ctx_b"},
+	{{"halo_ctx_a", "halo_ctx_b"},
 	 sizeof(struct halo_ctx_key),
 	 sizeof(struct halo_ctx_val),
 	 context_row,
 	 "where samples were taken, and who called, since the last drain"},
-	{"edges",
-	 {"halo_edge_a", "halo_edge_b"},
+	{{"halo_edge_a", "halo_edge_b"},
 	 sizeof(struct halo_edge_key),
 	 sizeof(struct halo_edge_val),
 	 edge_row,
 	 "branches taken, since the last drain"},
-	{"ranges",
-	 {"halo_range_a", "halo_range_b"},
+	{{"halo_range_a", "halo_range_b"},
 	 sizeof(struct halo_range_key),
 	 sizeof(struct halo_range_val),
 	 range_row,
 	 "code between taken branches, since the last drain"},
-	{"processes",
-	 {"halo_proc"},
+	{{"halo_proc"},
 	 sizeof(uint32_t),
 	 sizeof(struct halo_proc),
 	 proc_row,
 	 "processes of enrolled programs"},
-	{"enrolled",
-	 {"halo_enrolled"},
+	{{"halo_enrolled"},
 	 sizeof(struct halo_build_id),
 	 sizeof(struct halo_enrollment),
 	 enrolled_row,
 	 "enrolled programs by build-id"},
-	{"files",
-	 {"halo_exe"},
+	{{"halo_exe"},
 	 sizeof(uint32_t),
 	 sizeof(struct halo_exe_info),
 	 exe_row,
 	 "files with code, by the number that stands for them"},
 };
+_Static_assert(ARRAY_SIZE(kinds) + 1 == ARRAY_SIZE(map_names), "a name for each");
 
 struct reader {
 	struct rows *rows;
@@ -361,7 +360,7 @@ static int heavier_first(const void *a, const void *b)
 static const struct kind *find_kind(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(kinds[i].name, name) || !strcmp(kinds[i].maps[0], name) ||
+		if (!strcmp(map_names[i], name) || !strcmp(kinds[i].maps[0], name) ||
 		    (kinds[i].maps[1] && !strcmp(kinds[i].maps[1], name)))
 			return &kinds[i];
 	return NULL;
@@ -449,7 +448,7 @@ static void print_rows(const struct cli *cli, const struct kind *kind, struct ro
 	list = json_object_new_array();
 	for (size_t i = 0; i < rows->n; i++)
 		json_object_array_add(list, json_object_get(rows->v[i].obj));
-	json_object_object_add(obj, kind->name, list);
+	json_object_object_add(obj, map_names[kind - kinds], list);
 	cli__print_json(cli, obj);
 	json_object_put(obj);
 }
@@ -473,14 +472,14 @@ static void print_kinds(const struct cli *cli)
 	if (cli->json) {
 		obj = json_object_new_object();
 		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-			add_string(obj, kinds[i].name, kinds[i].text);
+			add_string(obj, map_names[i], kinds[i].text);
 		cli__print_json(cli, obj);
 		json_object_put(obj);
 		return;
 	}
 	t = table__new(headers);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		table__cell(t, "%s", kinds[i].name);
+		table__cell(t, "%s", map_names[i]);
 		table__cell(t, "%s%s%s", kinds[i].maps[0], kinds[i].maps[1] ? ", " : "",
 			    kinds[i].maps[1] ?: "");
 		table__cell(t, "%s", kinds[i].text);
@@ -495,6 +494,7 @@ enum cli_exit cmd_map(struct cli *cli, const struct cmd *cmd, int argc, char **a
 	const struct kind *kind;
 	struct rows rows = {0};
 	struct halo_err err = {0};
+	char names[128];
 	int ret;
 
 	cli__parse(cli, cmd, argc, argv, &args);
@@ -505,7 +505,8 @@ enum cli_exit cmd_map(struct cli *cli, const struct cmd *cmd, int argc, char **a
 	kind = find_kind(args.values[0]);
 	if (!kind) {
 		halo_err__set(&err, -ENOENT, "there is no map '%s'", args.values[0]);
-		halo_err__remedy(&err, "\"halo-bpf map\" lists them");
+		cli__join(map_names, names, sizeof(names));
+		halo_err__remedy(&err, "one of: %s", names);
 		return cli__fail(cli, CLI_USAGE, &err);
 	}
 	ret = read_rows(kind, &rows, &err);

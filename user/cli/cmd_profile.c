@@ -12,20 +12,21 @@
 
 typedef int (*write_fn)(const struct profile *p, FILE *out, struct halo_err *err);
 
+/* In the order of formats[]. */
+static const char *const format_names[] = {
+	"folded", "pprof", "llvm", "unsymbolized", "bolt", "perfscript", "json", "recording", NULL};
+const struct cli_values cmd_profile_values[] = {{'f', format_names}, {}};
+
 static const struct format {
-	const char *name;
 	write_fn write;
 	bool binary;
 } formats[] = {
-	{"folded", profile__write_folded, false},
-	{"pprof", profile__write_pprof, true},
-	{"llvm", profile__write_llvm, false},
-	{"unsymbolized", profile__write_unsymbolized, false},
-	{"bolt", profile__write_bolt, false},
-	{"perfscript", profile__write_perfscript, false},
-	{"json", profile__write_json, false},
-	{"recording", NULL, false}, /* as it comes from the daemon, for --from */
+	{profile__write_folded, false}, {profile__write_pprof, true},
+	{profile__write_llvm, false},	{profile__write_unsymbolized, false},
+	{profile__write_bolt, false},	{profile__write_perfscript, false},
+	{profile__write_json, false},	{NULL, false}, /* as it comes from the daemon, for --from */
 };
+_Static_assert(ARRAY_SIZE(formats) + 1 == ARRAY_SIZE(format_names), "a name for each");
 
 struct options {
 	const struct format *format;
@@ -53,11 +54,10 @@ static int set(int key, const char *value, void *input)
 		o->seconds = strtoul(value, &end, 10);
 		return *end || o->seconds < 1 || o->seconds > 86400 ? -EINVAL : 0;
 	case 'f':
-		o->format = NULL;
 		for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-			if (!strcmp(formats[i].name, value))
+			if (!strcmp(format_names[i], value))
 				o->format = &formats[i];
-		return o->format ? 0 : -EINVAL;
+		return 0;
 	case 'o':
 		o->out = value;
 		return 0;
@@ -152,7 +152,7 @@ static int check(const struct options *o, struct halo_err *err)
 		return -EINVAL;
 	}
 	if (o->format->binary && !o->out && isatty(STDOUT_FILENO)) {
-		halo_err__set(err, -EINVAL, "%s is no text", o->format->name);
+		halo_err__set(err, -EINVAL, "%s is no text", format_names[o->format - formats]);
 		halo_err__remedy(err, "write it to a file: -o FILE");
 		return -EINVAL;
 	}
@@ -172,21 +172,21 @@ static enum cli_exit get_recording(const struct options *o, int *fd, struct halo
 	return CLI_FAILED;
 }
 
+const struct argp_option cmd_profile_options[] = {
+	{"pid", 'P', "PID", 0, "the program that this process runs", 0},
+	{"build-id", 'b', "HEX", 0, "the program with this build-id", 0},
+	{"seconds", 'n', "N", 0, "how long; 10 unless given. Ctrl-C ends it before", 0},
+	{"format", 'f', "FORMAT", 0, "what to write; folded unless given", 0},
+	{"from", 'r', "FILE", 0,
+	 "make it of a recording (--format recording) that was written before", 0},
+	{"output", 'o', "FILE", 0, "write there; else to standard output", 0},
+	{},
+};
+
 enum cli_exit cmd_profile(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{"pid", 'P', "PID", 0, "the program that this process runs", 0},
-		{"build-id", 'b', "HEX", 0, "the program with this build-id", 0},
-		{"seconds", 'n', "N", 0, "how long; 10 unless given. Ctrl-C ends it before", 0},
-		{"format", 'f', "FORMAT", 0,
-		 "folded, pprof, llvm, unsymbolized, bolt, perfscript, json or recording", 0},
-		{"from", 'r', "FILE", 0,
-		 "make it of a recording (--format recording) that was written before", 0},
-		{"output", 'o', "FILE", 0, "write there; else to standard output", 0},
-		{},
-	};
 	struct options o = {.format = &formats[0], .seconds = DEFAULT_SECONDS};
-	struct cli_args args = {.max = 1, .options = options, .set = set, .input = &o};
+	struct cli_args args = {.max = 1, .set = set, .input = &o};
 	struct halo_err err = {0};
 	__cleanup_fd int fd = -1;
 	struct profile p;

@@ -206,19 +206,19 @@ static void report(const struct cli *cli, pid_t pid)
 	json_object_put(obj);
 }
 
+const struct argp_option cmd_start_options[] = {
+	{"foreground", 'F', NULL, 0, "stay in the foreground, log to standard error", 0},
+	{"rate", 'r', "HZ", 0,
+	 "samples per CPU and second, 1 to 10000; the prime below is taken (default 199)", 0},
+	{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
+	 "use hardware counters on kernels that are known to freeze by it", 0},
+	{},
+};
+
 enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{"foreground", 'F', NULL, 0, "stay in the foreground, log to standard error", 0},
-		{"rate", 'r', "HZ", 0,
-		 "samples per CPU and second, 1 to 10000; the prime below is taken (default 199)",
-		 0},
-		{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
-		 "use hardware counters on kernels that are known to freeze by it", 0},
-		{},
-	};
 	struct start_args start = {};
-	struct cli_args args = {.options = options, .set = set, .input = &start};
+	struct cli_args args = {.set = set, .input = &start};
 	struct halo_daemon_opts opts = {.ready_fd = -1};
 	__cleanup_free char *opt_path = NULL, *knobs_dir = NULL;
 	struct halo_err err = {};

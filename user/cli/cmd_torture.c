@@ -120,22 +120,21 @@ static enum cli_exit check_root(struct cli *cli)
 	return cli__fail(cli, CLI_PRIVILEGE, &err);
 }
 
+const struct argp_option cmd_torture_options[] = {
+	{"seconds", 's', "N", 0, "switch for that long (default: until the program ends)", 0},
+	{"seed", 'S', "N", 0, "choose as in an earlier run", 0},
+	{"functions", 'n', "MAX", 0, "compile no more than that", 0},
+	{"only", 'O', "NAME", 0, "switch that function only (may be given again)", 0},
+	{"hold", 'H', NULL, 0, "compile all before CMD is started", 0},
+	{"program", 'P', "FILE", 0, "what to torture, if CMD only starts it", 0},
+	{"report", 'R', "FILE", 0, "write the report there, not to standard error", 0},
+	{},
+};
+
 enum cli_exit cmd_torture(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{"seconds", 's', "N", 0, "switch for that long (default: until the program ends)",
-		 0},
-		{"seed", 'S', "N", 0, "choose as in an earlier run", 0},
-		{"functions", 'n', "MAX", 0, "compile no more than that", 0},
-		{"only", 'O', "NAME", 0, "switch that function only (may be given again)", 0},
-		{"hold", 'H', NULL, 0, "compile all before CMD is started", 0},
-		{"program", 'P', "FILE", 0, "what to torture, if CMD only starts it", 0},
-		{"report", 'R', "FILE", 0, "write the report there, not to standard error", 0},
-		{},
-	};
 	struct torture_args torture = {};
-	struct cli_args args = {
-		.min = 1, .options = options, .set = set, .input = &torture, .command = true};
+	struct cli_args args = {.min = 1, .set = set, .input = &torture, .command = true};
 	__cleanup_free char *opt_path = NULL, *knobs_dir = NULL;
 	struct torture_report report = {};
 	struct halo_err err = {};
