@@ -50,6 +50,13 @@ fails "no daemon" 3 ENOENT "not running" "$HALO_BPF" status
 fails "no daemon, enroll" 3 ENOENT "not running" "$HALO_BPF" enroll "$PROGRAM"
 fails "start, not as root" 4 EPERM "needs root" as_nobody "$WORK/halo-bpf" start
 fails "unknown command" 2 EINVAL "unknown command 'fly'" "$HALO_BPF" fly
+fails "start, no folder of knobs" 1 ENOENT "$WORK/none" "$HALO_BPF" start --knobs "$WORK/none"
+mkdir "$WORK/knobs"
+cp "$SOURCE_DIR/knobs/knobs.json" "$WORK/knobs"
+jq '.[0].vectorise = "off"' "$SOURCE_DIR/knobs/configs.json" >"$WORK/knobs/configs.json"
+fails "start, an unknown knob" 1 EINVAL 'unknown knob "vectorise"' "$HALO_BPF" start --knobs "$WORK/knobs"
+jq '.[0].inline = "9"' "$SOURCE_DIR/knobs/configs.json" >"$WORK/knobs/configs.json"
+fails "start, a knob's value" 1 EINVAL '"inline" can.t be "9"' "$HALO_BPF" start --knobs "$WORK/knobs"
 
 with_daemon
 fails "a second daemon" 1 EALREADY "runs already, as process $DAEMON_PID" "$HALO_BPF" start

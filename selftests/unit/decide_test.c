@@ -173,6 +173,15 @@ static void test_configs(void **state)
 		"[{\"name\": \"a b\", \"cpu\": \"\", \"tune\": \"\", \"opt\": \"\"}]",
 		"[{\"name\": 1, \"cpu\": \"\", \"tune\": \"\", \"opt\": \"\"}]",
 	};
+	const char *bad_knobs[] = {
+		"[{\"name\": \"a\", \"cpu\": \"x\", \"tune\": \"y\", \"opt\": \"O3\"}]",
+		"[{\"name\": \"a\", \"cpu\": \"x\", \"tune\": \"x\", \"opt\": \"x\", \"slp\": "
+		"\"on\"}]",
+		"[{\"name\": \"a\", \"cpu\": \"x\", \"tune\": \"x\", \"opt\": \"x\", \"inline\": "
+		"75}]",
+	};
+	json_object *knobs = json_tokener_parse("{\"cpu\": [\"x\"], \"tune\": [\"x\"],"
+						" \"opt\": [\"x\"], \"inline\": [\"75\"]}");
 	struct halo_configs c;
 	struct halo_err err;
 
@@ -184,9 +193,20 @@ static void test_configs(void **state)
 	assert_string_equal(c.item[0].name, "host");
 	halo_configs__free(&c);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(halo_configs__parse(bad[i], "test", &c, &err), -EINVAL);
+		assert_int_equal(halo_configs__parse(bad[i], "test", NULL, &c, &err), -EINVAL);
 		assert_int_equal(c.count, 0);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad_knobs); i++)
+		assert_int_equal(halo_configs__parse(bad_knobs[i], "test", knobs, &c, &err),
+				 -EINVAL);
+	/* The worker gets every knob of it. */
+	assert_int_equal(halo_configs__parse("[{\"name\": \"a\", \"cpu\": \"x\", \"tune\": \"x\","
+					     " \"opt\": \"x\", \"inline\": \"75\"}]",
+					     "test", knobs, &c, &err),
+			 0);
+	assert_string_equal(json_object_get_string(get(c.item[0].json, "inline")), "75");
+	halo_configs__free(&c);
+	json_object_put(knobs);
 	assert_int_equal(halo_configs__read("/nonexistent", &c, &err), -ENOENT);
 }
 

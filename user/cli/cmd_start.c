@@ -22,6 +22,7 @@ struct start_args {
 	bool foreground;
 	bool allow_unsafe_kernel;
 	unsigned int rate_hz;
+	const char *knobs_dir; /* NULL: the one that belongs to the executable */
 };
 
 #define OPT_ALLOW_UNSAFE_KERNEL 256
@@ -38,6 +39,10 @@ static int set(int key, const char *value, void *input)
 	}
 	if (key == OPT_ALLOW_UNSAFE_KERNEL) {
 		args->allow_unsafe_kernel = true;
+		return 0;
+	}
+	if (key == 'k') {
+		args->knobs_dir = value;
 		return 0;
 	}
 	n = strtoul(value, &end, 10);
@@ -210,6 +215,8 @@ const struct argp_option cmd_start_options[] = {
 	{"foreground", 'F', NULL, 0, "stay in the foreground, log to standard error", 0},
 	{"rate", 'r', "HZ", 0,
 	 "samples per CPU and second, 1 to 10000; the prime below is taken (default 199)", 0},
+	{"knobs", 'k', "DIR", 0,
+	 "folder with configs.json and knobs.json, the configurations to try", 0},
 	{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
 	 "use hardware counters on kernels that are known to freeze by it", 0},
 	{},
@@ -233,7 +240,13 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 	opts.rate_hz = start.rate_hz;
 	opts.allow_unsafe_kernel = start.allow_unsafe_kernel;
 	opts.opt_path = opt_path = paths__find_opt();
-	opts.knobs_dir = knobs_dir = paths__find_knobs();
+	knobs_dir = start.knobs_dir ? realpath(start.knobs_dir, NULL) : paths__find_knobs();
+	if (start.knobs_dir && !knobs_dir) {
+		halo_err__set(&err, -errno, "reading %s: %s", start.knobs_dir, strerror(errno));
+		halo_err__remedy(&err, "give the folder of configurations with --knobs");
+		return cli__fail(cli, CLI_FAILED, &err);
+	}
+	opts.knobs_dir = knobs_dir;
 	if (start.foreground) {
 		if (halo_daemon__run(&opts, &err))
 			return cli__fail(cli, CLI_FAILED, &err);

@@ -83,7 +83,6 @@ struct torture {
 	struct torture_report *report;
 	struct halo_loop *loop;
 	struct halo_configs configs;
-	json_object *knobs; /* name → list of values; NULL: configurations only */
 	struct halo_workers workers;
 	struct halo_store *store;
 	struct halo_arena *arena;
@@ -140,7 +139,6 @@ void torture__refuse(struct torture *t, const struct halo_func *func, bool faile
 		     const char *reason);
 
 /* config.c: the same numbers choose the same */
-int torture__read_knobs(struct torture *t, struct halo_err *err);
 json_object *torture__choose_config(struct torture *t, struct torture_random *r, char *name,
 				    size_t size);
 

@@ -163,7 +163,7 @@ static int open_tools(struct torture *t, struct halo_err *err)
 	int ret;
 
 	halo_privileges__worker(&t->workers.uid, &t->workers.gid);
-	ret = torture__read_knobs(t, err);
+	ret = halo_configs__read(t->opts->knobs_dir, &t->configs, err);
 	if (!ret)
 		ret = halo_worker__open(t->opts->opt_path, &t->workers.opt_fd, err);
 	if (!ret)
@@ -230,7 +230,6 @@ static void release(struct torture *t)
 	halo_store__close(t->store, true);
 	halo_loop__free(t->loop);
 	halo_configs__free(&t->configs);
-	json_object_put(t->knobs);
 	if (t->prepared)
 		halo_prepared__free(t->prepared);
 	zclose(&t->workers.opt_fd);
