@@ -14,12 +14,15 @@ $(BUILD)/bench-attach: $(O)/selftests/bench/attach.o $(ATTACH_SRC:%.c=$(O)/%.o) 
 
 TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(BUILD)/bench-attach $(START_ALL)
 
-.PHONY: bench-prepare bench-speedup bench-attach bench-profile
+.PHONY: bench-prepare bench-speedup bench-pgo bench-attach bench-profile
 bench-prepare: all programs $(BUILD)/bench-pairs $(START_ALL)
 	$(Q)selftests/bench/prepare.sh
 
 bench-speedup: all programs
 	$(Q)selftests/bench/speedup.sh
+
+bench-pgo: all programs
+	$(Q)selftests/bench/pgo.sh
 
 bench-attach: all $(ATTACH_ALL) $(BUILD)/bench-attach
 	$(Q)selftests/bench/attach.sh
@@ -27,4 +30,4 @@ bench-attach: all $(ATTACH_ALL) $(BUILD)/bench-attach
 bench-profile: all programs $(BUILD)/bench-pairs
 	$(Q)selftests/bench/profile.sh
 
-bench: bench-prepare bench-calls bench-speedup bench-attach bench-profile
+bench: bench-prepare bench-calls bench-speedup bench-pgo bench-attach bench-profile

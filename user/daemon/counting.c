@@ -176,9 +176,11 @@ static void end(struct halo_counting *c, const char *why)
 	halo_counting_fn fn = c->fn;
 
 	if (!why)
-		halo_program__note(p, "%s: counted %llu entries in %u bursts%s, %.1f times slower",
-				   s->root->name, (unsigned long long)c->entered, c->bursts,
-				   c->truncated ? " (not all had returned)" : "", c->slowdown);
+		halo_program__note(
+			p, "%s: counted %llu entries in %u bursts of %.3f s%s, %.1f times slower",
+			s->root->name, (unsigned long long)c->entered, c->bursts,
+			(double)c->cpu_ns / 1e9, c->truncated ? " (not all had returned)" : "",
+			c->slowdown);
 	counting__free(c);
 	fn(p, s, profile, why);
 }
