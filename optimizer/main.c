@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../user/lib/log.h"
@@ -12,6 +13,7 @@
 #include "sandbox.h"
 
 #define LOG_TAG "opt"
+#define GIB_MAX 64
 
 /* Given by the daemon, see docs/formats/job.md. */
 enum {
@@ -19,12 +21,33 @@ enum {
 	FD_DIR = 4
 };
 
-static void failpoint(void)
+/* As much as the daemon lets it have, and no more than a machine may. */
+static void eat_memory(void)
 {
-	const char *name = getenv("HALO_FAILPOINT");
+	for (int i = 0; i < GIB_MAX; i++)
+		if (mmap(NULL, 1UL << 30, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+			abort();
+}
 
-	if (name && strcmp(name, "opt-crash") == 0)
+/* "NAME", or "NAME:CONFIG" to fail with one configuration only. */
+static void failpoint(const struct request *req)
+{
+	const char *name = getenv("HALO_FAILPOINT"), *config;
+	size_t len;
+
+	if (!name)
+		return;
+	len = strcspn(name, ":");
+	config = name[len] ? name + len + 1 : NULL;
+	if (config && (!req->config.name || strcmp(config, req->config.name) != 0))
+		return;
+	if (strncmp(name, "opt-crash", len) == 0)
 		abort();
+	if (strncmp(name, "opt-memory", len) == 0)
+		eat_memory();
+	while (strncmp(name, "opt-hang", len) == 0)
+		pause();
 }
 
 static json_object *serve(void)
@@ -37,7 +60,7 @@ static json_object *serve(void)
 	ret = sandbox__enter(&err);
 	if (!ret)
 		ret = request__read(STDIN_FILENO, &req, &err);
-	failpoint();
+	failpoint(&req);
 	if (!ret && fchdir(FD_DIR))
 		ret = halo_err__set(&err, -errno, "can't enter the job's folder: %s",
 				    strerror(errno));

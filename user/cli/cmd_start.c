@@ -11,6 +11,7 @@
 #include <halo/attach.h>
 
 #include "../daemon/daemon.h"
+#include "../daemon/job.h"
 #include "client.h"
 #include "json.h"
 #include "paths.h"
@@ -22,6 +23,7 @@ struct start_args {
 	bool foreground;
 	bool allow_unsafe_kernel;
 	unsigned int rate_hz;
+	unsigned int job_limit;
 	const char *knobs_dir; /* NULL: the one that belongs to the executable */
 };
 
@@ -46,9 +48,10 @@ static int set(int key, const char *value, void *input)
 		return 0;
 	}
 	n = strtoul(value, &end, 10);
-	if (value[0] < '0' || value[0] > '9' || *end || n < 1 || n > 10000)
+	if (value[0] < '0' || value[0] > '9' || *end || n < 1 ||
+	    n > (key == 'r' ? 10000 : HALO_JOB_LIMIT_MAX))
 		return -EINVAL;
-	args->rate_hz = n;
+	*(key == 'r' ? &args->rate_hz : &args->job_limit) = n;
 	return 0;
 }
 
@@ -215,6 +218,8 @@ const struct argp_option cmd_start_options[] = {
 	{"foreground", 'F', NULL, 0, "stay in the foreground, log to standard error", 0},
 	{"rate", 'r', "HZ", 0,
 	 "samples per CPU and second, 1 to 10000; the prime below is taken (default 199)", 0},
+	{"job-limit", 'l', "SECONDS", 0,
+	 "end a compilation that takes longer, 1 to 3600 (default 60)", 0},
 	{"knobs", 'k', "DIR", 0,
 	 "folder with configs.json and knobs.json, the configurations to try", 0},
 	{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
@@ -238,6 +243,7 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 		return cli__fail(cli, ret, &err);
 
 	opts.rate_hz = start.rate_hz;
+	opts.job_limit = start.job_limit;
 	opts.allow_unsafe_kernel = start.allow_unsafe_kernel;
 	opts.opt_path = opt_path = paths__find_opt();
 	knobs_dir = start.knobs_dir ? realpath(start.knobs_dir, NULL) : paths__find_knobs();

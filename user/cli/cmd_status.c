@@ -25,7 +25,7 @@ static void print_figures(json_object *stats)
 
 static void print_daemon(json_object *daemon)
 {
-	json_object *stats = js__get(daemon, "stats");
+	json_object *stats = js__get(daemon, "stats"), *jobs = js__get(daemon, "jobs");
 
 	printf("daemon    pid %ld, version %s, up %.1f s, %.2f %% of one CPU\n",
 	       js__int(daemon, "pid"), js__str(daemon, "version"), js__double(daemon, "uptime_s"),
@@ -37,6 +37,10 @@ static void print_daemon(json_object *daemon)
 	printf("\nsamples   %ld of %ld ticks\n", js__int(stats, "samples"),
 	       js__int(stats, "ticks"));
 	print_figures(stats);
+	if (js__int(jobs, "died") || js__int(jobs, "late"))
+		printf("compiling %ld workers, of which %ld died and %ld were ended at their "
+		       "deadline\n",
+		       js__int(jobs, "started"), js__int(jobs, "died"), js__int(jobs, "late"));
 }
 
 static void print_pids(json_object *pids)

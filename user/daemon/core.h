@@ -76,7 +76,8 @@ struct halo_tuning {
 	unsigned int pairs;	    /* of the audit that the verdict comes from */
 	unsigned int trials;	    /* audits ended by a verdict */
 	unsigned int next_config;   /* index of the configuration to be tried next */
-	unsigned int crashes;	    /* workers that died on it */
+	unsigned int crashes;	    /* workers that died on it with this configuration */
+	unsigned int broken;	    /* configurations that no worker could compile it with */
 	unsigned int interruptions; /* audits cut short by the end of the process */
 	bool handled;		    /* nothing more to try */
 	double ns_per_entry;	    /* of what it ran before, in the last audit; 0: not known */

@@ -286,6 +286,7 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 	}
 	d->opts = opts;
 	d->workers.dir = JOBS_DIR;
+	d->workers.limit_ns = opts->job_limit * HALO_SEC;
 	d->workers.opt_fd = d->signal_fd = -1;
 	TAILQ_INIT(&d->programs);
 	TAILQ_INIT(&d->retired);

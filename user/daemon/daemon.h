@@ -9,8 +9,9 @@
 struct halo_daemon_opts {
 	unsigned int rate_hz;	  /* samples per CPU and second; 0: the default */
 	bool allow_unsafe_kernel; /* see halo_kernel_opts */
-	const char *opt_path;  /* the worker, halo-opt; NULL: beside this program, then in PATH */
-	const char *knobs_dir; /* holds configs.json; NULL: built-in configurations */
+	const char *opt_path;	/* the worker, halo-opt; NULL: beside this program, then in PATH */
+	const char *knobs_dir;	/* holds configs.json; NULL: built-in configurations */
+	unsigned int job_limit; /* seconds of wall time that a compilation gets; 0: the default */
 	/*
 	 * Gets one line of JSON once the control socket is served: {} or {"error": {…}}. Closed
 	 * afterwards. -1: none.

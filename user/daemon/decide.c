@@ -127,8 +127,16 @@ static void start_audit(struct halo_program *p, struct halo_tuning *s)
 /* The worker has nothing new for this configuration: the next one, if any. */
 static void advance(struct halo_program *p, struct halo_tuning *s)
 {
+	char reason[sizeof(s->reason)];
+
 	s->next_config++;
-	if (s->next_config >= p->daemon->configs.count)
+	s->crashes = 0;
+	if (s->next_config < p->daemon->configs.count)
+		return;
+	snprintf(reason, sizeof(reason), "%s", s->reason);
+	if (s->broken && !s->trials)
+		halo_tuning__fail(p, s, reason);
+	else
 		halo_tuning__finish(p, s);
 }
 
@@ -222,11 +230,15 @@ void halo_decide__next(struct halo_program *p, struct halo_tuning *s)
 	halo_decide__tick(p);
 }
 
-/* The worker died, or what it says makes no sense. */
-static void blame(struct halo_program *p, const char *reason)
+/*
+ * The worker died, was late, or what it says makes no sense. Another try may go well where a machine
+ * was short of something; where it does not, it is this configuration that is to blame, and the next
+ * one gets its turn.
+ */
+static void blame(struct halo_program *p, const char *reason, bool again)
 {
 	struct halo_tuning *s = p->current;
-	char text[256];
+	const char *config;
 
 	if (!s && p->blame)
 		s = halo_tuning__get(p, p->blame);
@@ -234,16 +246,21 @@ static void blame(struct halo_program *p, const char *reason)
 		settle(p, reason);
 		return;
 	}
-	snprintf(text, sizeof(text), "compiling failed: %s", reason);
-	if (++s->crashes >= MAX_CRASHES) {
-		halo_tuning__fail(p, s, text);
-		return;
-	}
+	config = p->daemon->configs.item[s->next_config].name;
 	if (!s->adopted) {
 		s->state = HALO_TUNING_FAILED;
-		snprintf(s->reason, sizeof(s->reason), "%s", text);
+		snprintf(s->reason, sizeof(s->reason), "compiling with %s failed: %s", config,
+			 reason);
 	}
-	halo_program__note(p, "%s: %s; it is tried once more", s->root->name, reason);
+	if (again && ++s->crashes < MAX_CRASHES) {
+		halo_program__note(p, "%s: compiling with %s: %s; it is tried once more",
+				   s->root->name, config, reason);
+		return;
+	}
+	halo_program__note(p, "%s: compiling with %s: %s", s->root->name, config, reason);
+	s->broken++;
+	p->current = s;
+	advance(p, s);
 }
 
 static void on_none(struct halo_program *p, const struct halo_answer *answer)
@@ -303,7 +320,7 @@ static void on_counting_code(struct halo_program *p, struct halo_tuning *s,
 	struct halo_err err = {0};
 
 	if (!s || s->root != answer->root || !answer->counted.counters)
-		blame(p, "the worker was asked for code that counts, and made other code");
+		blame(p, "the worker was asked for code that counts, and made other code", true);
 	else if (halo_tuning__install(p, s, answer, "counts", end->dir_fd, &v, &err))
 		on_counted(p, s, NULL, err.what);
 	else
@@ -322,7 +339,7 @@ static void on_code(struct halo_program *p, const struct halo_answer *answer,
 		return;
 	}
 	if (s && s->root != answer->root) {
-		blame(p, "the worker compiled another section than asked for");
+		blame(p, "the worker compiled another section than asked for", true);
 		return;
 	}
 	if (!s)
@@ -379,10 +396,10 @@ static void on_job_end(void *ctx, const struct halo_job_end *end)
 	if (end->failure[0] && p->job_counts && p->current)
 		on_counted(p, p->current, NULL, end->failure);
 	else if (end->failure[0])
-		blame(p, end->failure);
+		blame(p, end->failure, !end->late);
 	else if (halo_answer__parse(end->answer, end->answer_len, p->prepared, p->job_place,
 				    p->job_room, &answer, &err))
-		blame(p, err.what);
+		blame(p, err.what, true);
 	else
 		on_answer(p, &answer, end);
 	halo_answer__free(&answer);

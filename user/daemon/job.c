@@ -20,8 +20,7 @@
 #define LOG_TAG "job"
 #include "../lib/log.h"
 
-#define WALL_LIMIT (60 * HALO_SEC)
-#define LOG_MAX	   65536 /* bytes of a worker's log that are passed on */
+#define LOG_MAX 65536 /* bytes of a worker's log that are passed on */
 
 struct halo_job {
 	struct halo_workers *workers;
@@ -235,11 +234,16 @@ static void on_wall(void *ctx)
 	job__kill(job);
 }
 
+static uint64_t limit_of(const struct halo_workers *workers)
+{
+	return workers->limit_ns ? workers->limit_ns : HALO_JOB_LIMIT;
+}
+
 static void describe(const struct halo_job *job, const siginfo_t *info, char *buf, size_t size)
 {
 	if (job->timed_out)
 		snprintf(buf, size, "the worker took longer than %llu s and was ended",
-			 (unsigned long long)(WALL_LIMIT / HALO_SEC));
+			 (unsigned long long)(limit_of(job->workers) / HALO_SEC));
 	else if (info->si_code != CLD_EXITED)
 		snprintf(buf, size, "the worker died: %s", strsignal(info->si_status));
 	else if (info->si_status)
@@ -267,6 +271,9 @@ static void on_exit_of_worker(void *ctx, uint32_t events)
 	end.answer = job->answer;
 	end.answer_len = job->answer_len;
 	end.seconds = (halo_loop__now() - job->started_ns) / 1e9;
+	end.late = job->timed_out;
+	job->workers->late += job->timed_out;
+	job->workers->died += end.failure[0] && !job->timed_out;
 	job->workers->running--;
 	job->fn(job->ctx, &end);
 	job__free(job);
@@ -296,7 +303,7 @@ static int watch(struct halo_job *job, struct halo_err *err)
 	if (ret)
 		return halo_err__set(err, ret, "watching a worker: %s", strerror(-ret));
 	job->started_ns = halo_loop__now();
-	halo_loop__arm(loop, &job->wall, job->started_ns + WALL_LIMIT, on_wall, job);
+	halo_loop__arm(loop, &job->wall, job->started_ns + limit_of(job->workers), on_wall, job);
 	return 0;
 }
 

@@ -14,6 +14,9 @@
 
 #include "../lib/err.h"
 
+#define HALO_JOB_LIMIT	   (60ULL * 1000000000ULL) /* nanoseconds of wall time */
+#define HALO_JOB_LIMIT_MAX 3600			   /* seconds */
+
 struct halo_job;
 struct halo_loop;
 
@@ -25,9 +28,12 @@ struct halo_workers {
 	int opt_fd;   /* the worker's executable */
 	uid_t uid;    /* whom workers run as */
 	gid_t gid;
-	bool urgent; /* somebody waits: workers run at our own priority */
+	bool urgent;	   /* somebody waits: workers run at our own priority */
+	uint64_t limit_ns; /* wall time of a job; 0: HALO_JOB_LIMIT */
 	unsigned int running;
 	uint64_t started; /* ever: jobs are numbered */
+	uint64_t died;	  /* by a signal, by their own failure, for want of memory */
+	uint64_t late;	  /* ended at their deadline */
 };
 
 struct halo_job_end {
@@ -36,6 +42,7 @@ struct halo_job_end {
 	size_t answer_len;
 	double seconds;
 	char failure[200]; /* empty: it ended well; else why not, in words */
+	bool late;	   /* it was ended at its deadline */
 };
 
 typedef void (*halo_job_fn)(void *ctx, const struct halo_job_end *end);

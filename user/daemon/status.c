@@ -19,6 +19,16 @@ static void add_int(json_object *obj, const char *key, int64_t value)
 }
 
 /* Three digits behind the point: more would be noise, and unreadable. */
+static json_object *new_jobs(const struct halo_workers *workers)
+{
+	json_object *obj = json_object_new_object();
+
+	add_int(obj, "started", workers->started);
+	add_int(obj, "died", workers->died);
+	add_int(obj, "late", workers->late);
+	return obj;
+}
+
 static void add_double(json_object *obj, const char *key, double value)
 {
 	char text[32];
@@ -131,6 +141,7 @@ static json_object *new_daemon(struct halo_daemon *d)
 	add_double(obj, "cpu_s", cpu);
 	add_double(obj, "cpu_share", uptime > 0 ? cpu / uptime : 0);
 	add_double(obj, "workers_cpu_s", seconds(workers.ru_utime) + seconds(workers.ru_stime));
+	json_object_object_add(obj, "jobs", new_jobs(&d->workers));
 	json_object_object_add(obj, "stats", new_stats(d));
 	return obj;
 }
