@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <string.h>
+
 #include "fp.h"
 #include "ir.h"
 
@@ -190,6 +193,62 @@ void fp__hide_fmuladd(LLVMModuleRef module)
 
 	ir__for_each_function(fn, module) rewrite(fn, builder, is_fmuladd, hide);
 	LLVMDisposeBuilder(builder);
+}
+
+/* Both roundings of @a * @b + @c, in double or float; false where they differ in a bit. */
+static bool round_both(LLVMTypeKind kind, const double in[3], double *out)
+{
+	volatile double product = in[0] * in[1];
+	volatile float product32 = (float)in[0] * (float)in[1];
+	double twice, once;
+
+	if (kind == LLVMDoubleTypeKind) {
+		twice = product + in[2];
+		once = fma(in[0], in[1], in[2]);
+	} else {
+		twice = product32 + (float)in[2];
+		once = fmaf((float)in[0], (float)in[1], (float)in[2]);
+	}
+	*out = once;
+	return !isnan(once) && memcmp(&once, &twice, sizeof(once)) == 0;
+}
+
+static bool is_settled(LLVMValueRef inst, double *result)
+{
+	LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(inst));
+	double in[3];
+	LLVMBool loses;
+
+	if (!is_hidden(inst) || (kind != LLVMDoubleTypeKind && kind != LLVMFloatTypeKind))
+		return false;
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!LLVMIsAConstantFP(LLVMGetOperand(inst, i)))
+			return false;
+		in[i] = LLVMConstRealGetDouble(LLVMGetOperand(inst, i), &loses);
+	}
+	return round_both(kind, in, result);
+}
+
+bool fp__settle_hidden(LLVMModuleRef module)
+{
+	LLVMValueRef inst, next;
+	bool any = false;
+	double result;
+
+	ir__for_each_function(fn, module)
+	{
+		ir__for_each_block(block, fn)
+		{
+			for (inst = LLVMGetFirstInstruction(block); inst; inst = next) {
+				next = LLVMGetNextInstruction(inst);
+				if (!is_settled(inst, &result))
+					continue;
+				replace(inst, LLVMConstReal(LLVMTypeOf(inst), result));
+				any = true;
+			}
+		}
+	}
+	return any;
 }
 
 static bool has(LLVMModuleRef module, bool (*what)(LLVMValueRef))

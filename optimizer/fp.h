@@ -33,6 +33,11 @@ bool fp__has_fmuladd(LLVMModuleRef module);
  */
 void fp__hide_fmuladd(LLVMModuleRef module);
 bool fp__has_foldable(LLVMModuleRef module);
+/*
+ * Hidden ones of constants that give the same with one rounding and with two become what they give,
+ * which may make others constant. Whether there were any.
+ */
+bool fp__settle_hidden(LLVMModuleRef module);
 
 /* After optimization: all that are left round twice. */
 void fp__split_fmuladd(LLVMModuleRef module);

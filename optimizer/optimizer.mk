@@ -20,7 +20,7 @@ $(O)/optimizer/shim.o: optimizer/shim.cpp
 
 $(BUILD)/halo-opt: $(HALO_OPT_OBJ) $(HALO_LIB_OBJ)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -lstdc++ -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -lstdc++ -lm -o $@
 
 # Unit tests, linked with all of halo-opt but main().
 OPT_UNIT_SRC := $(wildcard selftests/unit/opt_*_test.c)
@@ -32,4 +32,4 @@ $(OPT_UNIT_SRC:%.c=$(O)/%.o): CPPFLAGS += $(LLVM_CFLAGS) -Ioptimizer -DKNOBS_DIR
 $(OPT_UNIT_BIN): $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(OPT_UNIT_OBJ) $(HALO_LIB_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -lstdc++ -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LLVM_LIBS) $(HALO_LIB_LIBS) -lseccomp -lstdc++ -lm -lcmocka -o $@

@@ -25,6 +25,7 @@ struct program {
 	double tail;	      /* probability of a stall with an infinite mean */
 	double drift;	      /* growth of log(cost) per second */
 	double idle;	      /* share of the time between calls that is spent off the CPU */
+	double share;	      /* of the CPU that it gets while busy; 0: all of it */
 	uint64_t last_call;   /* no call starts at or after; 0: never ends */
 	uint64_t broken_from; /* the clock can't be read at or after; 0: never */
 	bool stopped_clock;
@@ -87,7 +88,7 @@ static inline void program__run_until(struct program *p, uint64_t end)
 		uint64_t busy = earlier(p->busy_until, end);
 
 		if (p->now < busy) {
-			p->on_cpu += busy - p->now;
+			p->on_cpu += (uint64_t)((double)(busy - p->now) * (p->share ?: 1));
 			p->now = busy;
 		} else if (p->now < p->idle_until) {
 			p->now = earlier(p->idle_until, end);

@@ -251,6 +251,21 @@ static void clock_error_fails_the_audit(void **state)
 	assert_non_null(strstr(r.reason, "No such process"));
 }
 
+/* A busy machine's other programs do not make it one that is never entered. */
+static void starved_programs_are_waited_for(void **state)
+{
+	struct halo_audit_opts opts = {.seed = 1};
+	struct program p = plain;
+	struct halo_audit_result r;
+
+	(void)state;
+	p.call_ns = 5000 * MS;
+	p.share = 0.1;
+	r = program__audit(&p, &opts);
+	assert_int_equal(r.verdict, HALO_AUDIT_NO_DIFFERENCE);
+	assert_true(r.pairs > 0);
+}
+
 static void no_entries_end_the_audit(void **state)
 {
 	struct halo_audit_opts opts = {.seed = 1};
@@ -389,6 +404,7 @@ int main(void)
 		cmocka_unit_test(interval_holds_the_truth),
 		cmocka_unit_test(late_wakeups_do_no_harm),
 		cmocka_unit_test(clock_error_fails_the_audit),
+		cmocka_unit_test(starved_programs_are_waited_for),
 		cmocka_unit_test(no_entries_end_the_audit),
 		cmocka_unit_test(windows_without_time_are_discarded),
 		cmocka_unit_test(forged_counters_do_no_harm),

@@ -97,6 +97,36 @@ static void multiply_adds_round_as_shipped(void **state)
 	LLVMContextDispose(ctx);
 }
 
+static const char constant_sums[] =
+	"define double @same() { %a = call double @llvm.fmuladd.f64(double 1.0, double 1.0, double 4.0)"
+	" ret double %a }\n"
+	"define double @differs() { %a = call double @llvm.fmuladd.f64(double 0x3FB999999999999A,"
+	" double 10.0, double -1.0) ret double %a }\n"
+	"define float @narrow() { %a = call float @llvm.fmuladd.f32(float 0x3FB99999A0000000,"
+	" float 10.0, float -1.0) ret float %a }\n"
+	"declare double @llvm.fmuladd.f64(double, double, double)\n"
+	"declare float @llvm.fmuladd.f32(float, float, float)\n";
+
+/* What gives the same with one rounding as with two is the same whatever the shipped code did. */
+static void equal_roundings_are_settled(void **state)
+{
+	LLVMContextRef ctx = LLVMContextCreate();
+	LLVMModuleRef module = parse(ctx, constant_sums);
+
+	(void)state;
+	fp__hide_fmuladd(module);
+	assert_true(fp__has_foldable(module));
+	assert_true(fp__settle_hidden(module));
+	assert_true(has(module, "ret double 5.0"));
+	assert_true(has(module, "call double @llvm.experimental.constrained.fmuladd.f64("
+				"double 1.000000e-01"));
+	assert_true(has(module, "call float @llvm.experimental.constrained.fmuladd.f32("));
+	assert_false(fp__settle_hidden(module));
+	assert_true(fp__has_foldable(module));
+	LLVMDisposeModule(module);
+	LLVMContextDispose(ctx);
+}
+
 static const char conversions[] =
 	"define i8 @byte(double %d) { %r = fptoui double %d to i8 ret i8 %r }\n"
 	"define <4 x i16> @shorts(<4 x float> %f) { %r = fptosi <4 x float> %f to <4 x i16> "
@@ -329,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(features_are_added),
 		cmocka_unit_test(multiply_adds_round_as_shipped),
+		cmocka_unit_test(equal_roundings_are_settled),
 		cmocka_unit_test(conversions_wrap),
 		cmocka_unit_test(amounts_of_shifts_wrap),
 		cmocka_unit_test(literals_that_are_kept),

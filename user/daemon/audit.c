@@ -11,8 +11,10 @@
 #include "audit.h"
 #include "audit_stats.h"
 
-#define MSEC 1000000ULL
-#define SEC  1000000000ULL
+#define MSEC	1000000ULL
+#define SEC	1000000000ULL
+
+#define STARVED 100 /* less than 1/100 of the time is idle, rather than kept from running */
 
 /* How long to wait between two looks at a counter. */
 #define POLL_MIN (MSEC / 5)
@@ -81,6 +83,7 @@ struct halo_audit {
 	uint64_t fill_ns;      /* shortest window */
 	uint64_t seen_entries; /* when last looked at */
 	uint64_t progress_at;  /* when they last grew */
+	uint64_t progress_ns;  /* time spent up to then */
 
 	uint64_t started_at, now;
 	struct reading total[2]; /* over all pairs, by arm */
@@ -173,6 +176,7 @@ static void begin_block(struct halo_audit *a)
 	a->phase = PHASE_EDGE;
 	a->seen_entries = b->entries;
 	a->progress_at = b->switched_at = a->now;
+	a->progress_ns = p->left.ns;
 }
 
 /* Median and interval as ratios of costs. Without an interval both bounds are 0. */
@@ -283,6 +287,23 @@ static void cross_edge(struct halo_audit *a)
 		close_window(a, b->opened.ns);
 }
 
+/*
+ * No entry came for @waited. A program that gets little of a busy machine's time needs longer: what
+ * counts is its own time then. One that waits for something is not going to be entered.
+ */
+static void consider_giving_up(struct halo_audit *a, uint64_t waited)
+{
+	uint64_t ns, ran;
+
+	if (!read_ns(a, a->block.arm, &ns))
+		return;
+	ran = growth(a->progress_ns, ns);
+	if (ran < a->opts.entry_timeout_ns && ran >= waited / STARVED)
+		return;
+	conclude(a, HALO_AUDIT_NO_ENTRIES, "the function was not entered for %.1f s",
+		 (double)waited / SEC);
+}
+
 /* Whether @least entries came since the switch; gives up when none comes for too long. */
 static bool entered(struct halo_audit *a, uint64_t least)
 {
@@ -294,9 +315,9 @@ static bool entered(struct halo_audit *a, uint64_t least)
 	if (count > a->seen_entries) {
 		a->seen_entries = count;
 		a->progress_at = a->now;
+		read_ns(a, a->block.arm, &a->progress_ns);
 	} else if (a->now - a->progress_at >= a->opts.entry_timeout_ns) {
-		conclude(a, HALO_AUDIT_NO_ENTRIES, "the function was not entered for %.1f s",
-			 (double)a->opts.entry_timeout_ns / SEC);
+		consider_giving_up(a, a->now - a->progress_at);
 	}
 	return false;
 }

@@ -29,15 +29,16 @@ struct halo_audit_target {
 };
 
 struct halo_audit_opts {
-	uint64_t block_ns;	   /* shortest window; 0: 10 ms */
-	uint64_t min_entries;	   /* a window goes on until it holds as many; 0: 1 */
-	unsigned int min_pairs;	   /* no verdict before; 0: 8; 6 at least */
-	unsigned int max_pairs;	   /* then "no difference"; 0: 400 */
-	uint64_t max_ns;	   /* longest audit; 0: 60 s */
-	uint64_t entry_timeout_ns; /* no entry for as long: "no entries"; 0: 3 s */
-	double alpha;		   /* error bound of the sequential test; 0: 0.01 */
-	double min_effect;	   /* smallest relative gain worth keeping; 0: 0.01 */
-	uint64_t seed;		   /* 0: from getrandom() */
+	uint64_t block_ns;	/* shortest window; 0: 10 ms */
+	uint64_t min_entries;	/* a window goes on until it holds as many; 0: 1 */
+	unsigned int min_pairs; /* no verdict before; 0: 8; 6 at least */
+	unsigned int max_pairs; /* then "no difference"; 0: 400 */
+	uint64_t max_ns;	/* longest audit; 0: 60 s */
+	/* No entry for as long, of the program's own time too where it gets some: "no entries"; 0: 3 s */
+	uint64_t entry_timeout_ns;
+	double alpha;	   /* error bound of the sequential test; 0: 0.01 */
+	double min_effect; /* smallest relative gain worth keeping; 0: 0.01 */
+	uint64_t seed;	   /* 0: from getrandom() */
 };
 
 enum halo_verdict {
