@@ -39,15 +39,19 @@ int BPF_PROG(halo_switch, bool preempt, struct task_struct *prev, struct task_st
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct halo_slice *slice = bpf_map_lookup_elem(&halo_slice, &cpu);
+	__u32 tgid = task__tgid(prev);
 	__u64 now, start;
 
 	if (!slice)
 		return 0;
 	now = bpf_ktime_get_ns();
 	start = __sync_lock_test_and_set(&slice->start_ns, 0);
+	/* Some virtual machines have threads of their own, whose going nobody is told of. */
+	if (start && tgid && slice->tgid && slice->tgid != tgid)
+		HALO_COUNT(switch_missed);
 	/* A start of 0: it has been running since before this program was attached. */
 	if (start)
-		halo_account(task__tgid(prev), start, now);
+		halo_account(tgid, start, now);
 	slice->tgid = task__tgid(next) ?: HALO_SLICE_IDLE;
 	__sync_lock_test_and_set(&slice->start_ns, now);
 	return 0;
@@ -84,8 +88,8 @@ int halo_adopt(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Account what @cpu gave to @family up to @now. */
-static __always_inline void flush(__u32 cpu, __u32 family, __u64 now)
+/* Account what @cpu gave to @family up to @now. False: somebody else is about to, and has not yet. */
+static __always_inline bool flush(__u32 cpu, __u32 family, __u64 now)
 {
 	struct halo_slice *slice = bpf_map_lookup_elem(&halo_slice, &cpu);
 	struct halo_proc *proc;
@@ -93,17 +97,19 @@ static __always_inline void flush(__u32 cpu, __u32 family, __u64 now)
 	__u32 tgid;
 
 	if (!slice)
-		return;
+		return true;
 	start = *(volatile __u64 *)&slice->start_ns;
 	tgid = *(volatile __u32 *)&slice->tgid;
-	if (!start || start >= now)
-		return;
+	if (start >= now)
+		return true;
 	proc = bpf_map_lookup_elem(&halo_proc, &tgid);
 	if (!proc || !has_family(proc, family))
-		return;
-	/* Lost to a switch: that one accounts. The start is never the same again. */
-	if (__sync_val_compare_and_swap(&slice->start_ns, start, now) == start)
-		halo_account(tgid, start, now);
+		return true;
+	/* The start is never the same again. */
+	if (!start || __sync_val_compare_and_swap(&slice->start_ns, start, now) != start)
+		return false;
+	halo_account(tgid, start, now);
+	return true;
 }
 
 SEC("syscall")
@@ -111,6 +117,7 @@ int halo_cost_switch(struct halo_cost_args *args)
 {
 	__u32 family = args->family;
 	struct halo_cost *cost;
+	bool all = true;
 	__u64 now;
 
 	cost = bpf_map_lookup_elem(&halo_cost, &family);
@@ -118,7 +125,9 @@ int halo_cost_switch(struct halo_cost_args *args)
 		return -2; /* ENOENT */
 	now = bpf_ktime_get_ns();
 	for (__u32 cpu = 0; cpu < HALO_MAX_CPUS && cpu < halo_nr_cpus; cpu++)
-		flush(cpu, family, now);
+		all &= flush(cpu, family, now);
+	if (!all)
+		return -11; /* EAGAIN */
 	cost->arm = args->arm;
 	for (int i = 0; i < HALO_MAX_ARMS; i++)
 		args->ns[i] = cost->ns[i];

@@ -4,7 +4,8 @@
 
 /*
  * A slice is a stretch of time that a CPU gives to one thread group. Whoever takes start_ns away by an
- * atomic exchange accounts from there on, so no time counts twice.
+ * atomic exchange accounts from there on, so no time counts twice. It leaves 0 until it has accounted, so
+ * that nobody takes the sums for complete before.
  */
 #include "maps.bpf.h"
 
@@ -33,9 +34,10 @@ static __always_inline void cost__leave(__u32 tgid)
 	if (!slice || !slice->start_ns || slice->tgid != tgid)
 		return;
 	now = bpf_ktime_get_ns();
-	start = __sync_lock_test_and_set(&slice->start_ns, now);
+	start = __sync_lock_test_and_set(&slice->start_ns, 0);
 	if (start)
 		halo_account(tgid, start, now);
+	__sync_lock_test_and_set(&slice->start_ns, now);
 }
 
 #endif

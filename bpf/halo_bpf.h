@@ -298,7 +298,8 @@ struct halo_feed_args {
 	X(RANGE_BUSY, range_busy, BRANCHES, "ranges lost: nested or contended update")            \
 	X(CALLERS, callers, STACKS, "callers checked against the branch stack")                   \
 	X(WRONG_CALLER, wrong_caller, CALLERS, "callers that the branch stack contradicts")       \
-	X(MENDED, mended, CALLERS, "callers that were put in from the branch stack")
+	X(MENDED, mended, CALLERS, "callers that were put in from the branch stack")              \
+	X(SWITCH_MISSED, switch_missed, SWITCH_MISSED, "switches that the kernel did not tell of")
 
 enum halo_stat {
 #define HALO_STAT_ENUM(name, member, of, text) HALO_STAT_##name,
@@ -316,9 +317,11 @@ struct halo_stats {
 
 _Static_assert(sizeof(struct halo_stats) == HALO_STAT_MAX * sizeof(__u64), "one per kind");
 
-/* halo_fault: thread group id (__u32) → struct halo_fault: faults that are about to be fatal */
+/* halo_fault: thread group id (__u32) → struct halo_fault: its last fault, which may turn out to be fatal */
 struct halo_fault {
 	__u64 rip_addr;
+	__u32 signal;
+	__u32 reserved;
 };
 
 /* halo_events: ring buffer of struct halo_event */

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Exact on-CPU time of a family: against what the kernel's own accounting says. */
+/* Exact on-CPU time of a family: against what perf events say, which are read exactly as well. */
 #include "fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXE_ID 5
-#define FAMILY 77
+#define EXE_ID	    5
+#define FAMILY	    77
+
+#define THREADS_MAX 8
+#define ATTEMPTS    10
 
 /*
- * The kernel's accounting, read from outside, is behind by up to a tick (10 ms) for each thread, at
- * either end.
+ * The clocks are read one after the other, by a process that has to wait for its turn in between. What a
+ * switch between programs takes, perf counts for neither; so this may be more, but never less.
  */
-#define TICK_NS 10e6
+#define SLACK_NS    1e6
+#define SLACK_SHARE 0.02
+#define MORE	    5 /* times that */
 
 static struct fixture f;
 static struct exe exe;
@@ -36,14 +44,59 @@ static pid_t start_family(const char *arg1, const char *arg2, uint32_t family)
 	return pid;
 }
 
-static double cpu_ns(pid_t pid)
-{
-	struct timespec ts;
-	clockid_t clock;
+/* CPU time of all threads that a process has now. */
+struct clocks {
+	int fd[THREADS_MAX];
+	int n;
+};
 
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		die("no CPU clock of %d", pid);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
+static int open_clock(pid_t tid)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		die("no clock of thread %d: %m", tid);
+	return fd;
+}
+
+static void clocks__open(struct clocks *c, pid_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	c->n = 0;
+	while (dir && c->n < THREADS_MAX && (entry = readdir(dir)))
+		if (atoi(entry->d_name))
+			c->fd[c->n++] = open_clock(atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+static double clocks__ns(const struct clocks *c)
+{
+	uint64_t ns;
+	double sum = 0;
+
+	for (int i = 0; i < c->n; i++) {
+		if (read(c->fd[i], &ns, sizeof(ns)) != sizeof(ns))
+			die("a clock can't be read: %m");
+		sum += (double)ns;
+	}
+	return sum;
+}
+
+static void clocks__close(struct clocks *c)
+{
+	while (c->n > 0)
+		close(c->fd[--c->n]);
 }
 
 static void begin(uint32_t family, uint32_t arm)
@@ -62,33 +115,81 @@ static void turn(uint32_t family, uint32_t arm, uint64_t ns[HALO_MAX_ARMS])
 		die("cost_switch: %s", strerror(-err));
 }
 
-static bool near(double a, double b, double slack)
+/* What the clocks say before and after both ends of an audit. */
+struct window {
+	struct clocks clocks;
+	double before[2], after[2];
+};
+
+static void window__begin(struct window *w, pid_t pid, uint32_t family, uint32_t arm)
 {
-	printf("# %.2f ms, the kernel says %.2f ms\n", a / 1e6, b / 1e6);
-	return fabs(a - b) <= slack + 0.01 * b;
+	clocks__open(&w->clocks, pid);
+	w->before[0] = clocks__ns(&w->clocks);
+	begin(family, arm);
+	w->before[1] = clocks__ns(&w->clocks);
+}
+
+static void window__turn(struct window *w, uint32_t family, uint32_t arm,
+			 uint64_t ns[HALO_MAX_ARMS])
+{
+	w->after[0] = clocks__ns(&w->clocks);
+	turn(family, arm, ns);
+	w->after[1] = clocks__ns(&w->clocks);
+	clocks__close(&w->clocks);
+}
+
+static bool window__fits(const struct window *w, double ns)
+{
+	double least = w->after[0] - w->before[1], most = w->after[1] - w->before[0];
+	double slack = SLACK_NS + SLACK_SHARE * most;
+
+	printf("# %.2f ms, perf says %.2f to %.2f ms\n", ns / 1e6, least / 1e6, most / 1e6);
+	return ns >= least - slack && ns <= most + MORE * slack;
+}
+
+static bool window__lost(const struct window *w, double ns)
+{
+	return ns < w->after[0] - w->before[1] - 2 * SLACK_NS;
+}
+
+/*
+ * Until the kernel has told of all switches in it: there are virtual machines where it does not always.
+ * The last ones come to light when the program has ended.
+ */
+static void repeat(bool (*test)(const char *arg), const char *arg, const char *text)
+{
+	uint64_t missed;
+	bool good;
+	int i;
+
+	for (i = 0; i < ATTEMPTS; i++) {
+		missed = fixture__stat(&f, HALO_STAT_SWITCH_MISSED);
+		good = test(arg);
+		if (good || fixture__stat(&f, HALO_STAT_SWITCH_MISSED) == missed)
+			break;
+		printf("# once more: the kernel has not told of all switches\n");
+	}
+	check(good, "%s", text);
 }
 
 /* Threads that wander between CPUs, in a hundred short turns of two arms. */
-static void test_sum(const char *threads)
+static bool test_sum(const char *threads)
 {
 	pid_t pid = start_family("threads", threads, FAMILY);
 	uint64_t ns[HALO_MAX_ARMS], sum = 0;
-	double before, after;
+	struct window w;
 
-	before = cpu_ns(pid);
-	begin(FAMILY, 0);
-	for (int i = 1; i <= 100; i++) {
+	window__begin(&w, pid, FAMILY, 0);
+	for (int i = 1; i < 100; i++) {
 		usleep(10000);
 		turn(FAMILY, i & 1, ns);
 	}
-	after = cpu_ns(pid);
+	window__turn(&w, FAMILY, 0, ns);
+	stop(pid);
 	halo_kernel__cost_end(f.k, FAMILY);
 	for (int i = 0; i < HALO_MAX_ARMS; i++)
 		sum += ns[i];
-	check(near(sum, after - before, 2 * atoi(threads) * TICK_NS),
-	      "the arms of %s threads add up to the process's CPU time", threads);
-	check(ns[0] && ns[1] && !ns[2], "and only those that had a turn have any");
-	stop(pid);
+	return window__fits(&w, sum) && ns[0] && ns[1] && !ns[2];
 }
 
 static void pin_to(pid_t pid, int cpu)
@@ -107,7 +208,7 @@ static void test_running_at_begin(void)
 	const char *text = "a program that runs on when an audit begins is accounted from then on";
 	const struct sched_param realtime = {.sched_priority = 1};
 	uint64_t ns[HALO_MAX_ARMS];
-	double before, after;
+	struct window w;
 	cpu_set_t all;
 	pid_t pid;
 
@@ -123,13 +224,11 @@ static void test_running_at_begin(void)
 		skip(text, "no real-time scheduling here");
 	} else {
 		usleep(20000);
-		begin(FAMILY, 0);
-		before = cpu_ns(pid);
+		window__begin(&w, pid, FAMILY, 0);
 		usleep(100000);
-		after = cpu_ns(pid);
-		turn(FAMILY, 1, ns);
+		window__turn(&w, FAMILY, 1, ns);
 		halo_kernel__cost_end(f.k, FAMILY);
-		check(ns[0] + TICK_NS >= after - before, "%s", text);
+		check(window__fits(&w, ns[0]), "%s", text);
 	}
 	stop(pid);
 	sched_setaffinity(0, sizeof(all), &all);
@@ -152,63 +251,95 @@ static void test_turns(void)
 	stop(pid);
 }
 
-static void test_two_families(void)
+static bool test_two_families(const char *arg)
 {
 	pid_t a = start_family("spin", NULL, FAMILY), b = start_family("spin", NULL, FAMILY + 1);
 	uint64_t ns_a[HALO_MAX_ARMS], ns_b[HALO_MAX_ARMS];
-	double before_a, before_b, after_a, after_b;
+	struct window first, second;
 
-	before_a = cpu_ns(a);
-	begin(FAMILY, 0);
+	(void)arg;
+	window__begin(&first, a, FAMILY, 0);
 	usleep(200000);
-	before_b = cpu_ns(b);
-	begin(FAMILY + 1, 4);
+	window__begin(&second, b, FAMILY + 1, 4);
 	usleep(400000);
-	turn(FAMILY, 1, ns_a);
-	after_a = cpu_ns(a);
+	window__turn(&first, FAMILY, 1, ns_a);
+	stop(a);
 	halo_kernel__cost_end(f.k, FAMILY);
 	usleep(200000);
-	turn(FAMILY + 1, 5, ns_b);
-	after_b = cpu_ns(b);
-	halo_kernel__cost_end(f.k, FAMILY + 1);
-	check(near(ns_a[0], after_a - before_a, 2 * TICK_NS), "two audits at a time: the first");
-	check(near(ns_b[4], after_b - before_b, 2 * TICK_NS), "and the second, begun later");
-	stop(a);
+	window__turn(&second, FAMILY + 1, 5, ns_b);
 	stop(b);
+	halo_kernel__cost_end(f.k, FAMILY + 1);
+	return window__fits(&first, ns_a[0]) && window__fits(&second, ns_b[4]);
+}
+
+/* Programs that start and end audits at any moment of the others': nothing is ever lost at an edge. */
+static bool test_edges(const char *arg)
+{
+	pid_t pid = start_family("threads", "3", FAMILY), other = start_family("spin", NULL, 0);
+	uint64_t ns[HALO_MAX_ARMS];
+	struct window w;
+	bool good = true;
+
+	(void)arg;
+	for (int i = 0; i < 50 && good; i++) {
+		window__begin(&w, pid, FAMILY, 0);
+		usleep(2000 + 100 * i);
+		window__turn(&w, FAMILY, 1, ns);
+		halo_kernel__cost_end(f.k, FAMILY);
+		good = !window__lost(&w, ns[0]);
+	}
+	stop(pid);
+	stop(other);
+	return good;
+}
+
+static void enter_libraries(pid_t pid, const struct halo_proc *proc)
+{
+	for (uint32_t i = 1; i <= HALO_MAX_LIBRARIES; i++)
+		if (halo_kernel__set_library(f.k, pid, proc, FAMILY + i, true) ||
+		    halo_kernel__set_library(f.k, pid, proc, FAMILY + i, true))
+			die("no place for library %u", i);
 }
 
 /* A process with the slots of its program and of two libraries: each is told all of its time. */
-static void test_libraries(void)
+static bool test_libraries(const char *arg)
 {
 	pid_t pid = start_family("spin", NULL, FAMILY);
 	uint64_t ns_program[HALO_MAX_ARMS], ns_library[HALO_MAX_ARMS];
+	struct window program, library;
 	struct halo_proc proc;
-	double before, after;
-	int refused;
+
+	(void)arg;
+	halo_kernel__get_proc(f.k, pid, &proc);
+	enter_libraries(pid, &proc);
+	window__begin(&program, pid, FAMILY, 0);
+	window__begin(&library, pid, FAMILY + 2, 3);
+	usleep(300000);
+	window__turn(&program, FAMILY, 1, ns_program);
+	window__turn(&library, FAMILY + 2, 4, ns_library);
+	stop(pid);
+	halo_kernel__cost_end(f.k, FAMILY);
+	halo_kernel__cost_end(f.k, FAMILY + 2);
+	return window__fits(&program, ns_program[0]) && window__fits(&library, ns_library[3]);
+}
+
+static void test_closed_library(void)
+{
+	pid_t pid = start_family("spin", NULL, FAMILY);
+	uint64_t ns[HALO_MAX_ARMS];
+	struct halo_proc proc;
 
 	halo_kernel__get_proc(f.k, pid, &proc);
-	for (uint32_t i = 1; i <= HALO_MAX_LIBRARIES; i++)
-		if (halo_kernel__set_library(f.k, pid, &proc, FAMILY + i, true) ||
-		    halo_kernel__set_library(f.k, pid, &proc, FAMILY + i, true))
-			die("no place for library %u", i);
-	refused = halo_kernel__set_library(f.k, pid, &proc, FAMILY + 100, true);
-	check(refused == -ENOSPC, "a process has so many libraries and no more, each once");
-	before = cpu_ns(pid);
-	begin(FAMILY, 0);
-	begin(FAMILY + 2, 3);
-	usleep(300000);
-	turn(FAMILY, 1, ns_program);
-	turn(FAMILY + 2, 4, ns_library);
-	after = cpu_ns(pid);
-	check(near(ns_program[0], after - before, 2 * TICK_NS), "audited at a time: the program");
-	check(near(ns_library[3], after - before, 2 * TICK_NS), "and its library");
+	enter_libraries(pid, &proc);
+	check(halo_kernel__set_library(f.k, pid, &proc, FAMILY + 100, true) == -ENOSPC,
+	      "a process has so many libraries and no more, each once");
+	begin(FAMILY + 2, 4);
 	halo_kernel__set_library(f.k, pid, &proc, FAMILY + 2, false);
 	usleep(50000);
-	turn(FAMILY + 2, 5, ns_library);
+	turn(FAMILY + 2, 5, ns);
 	usleep(50000);
-	turn(FAMILY + 2, 6, ns_library);
-	check(!ns_library[5], "a library that was closed is told nothing more");
-	halo_kernel__cost_end(f.k, FAMILY);
+	turn(FAMILY + 2, 6, ns);
+	check(!ns[5], "a library that was closed is told nothing more");
 	halo_kernel__cost_end(f.k, FAMILY + 2);
 	stop(pid);
 }
@@ -240,12 +371,15 @@ int main(int argc, char **argv)
 	if (halo_kernel__enroll(f.k, EXE_ID, &exe.p, exe.path, &err))
 		die("%s", err.what);
 
-	test_sum("1");
-	test_sum("3");
+	repeat(test_sum, "1", "both arms of a program add up to its CPU time");
+	repeat(test_sum, "3", "and so do those of a program with three threads");
 	test_running_at_begin();
 	test_turns();
-	test_two_families();
-	test_libraries();
+	repeat(test_two_families, NULL,
+	       "two audits at a time, one begun later: each has its own time");
+	repeat(test_edges, NULL, "whenever an audit begins and ends, no time is lost");
+	repeat(test_libraries, NULL, "a program and a library of its, audited at a time");
+	test_closed_library();
 	test_refusals();
 
 	fixture__close(&f);

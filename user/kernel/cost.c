@@ -7,6 +7,9 @@
 #include "../lib/log.h"
 #include "internal.h"
 
+#define SWITCH_NS 100000000ULL /* that the CPUs have to account what they gave to a family */
+#define RETRY_NS  5000
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -95,22 +98,30 @@ int halo_kernel__cost_begin(struct halo_kernel *k, uint32_t family, uint32_t arm
 	return err;
 }
 
+static int try_switch(struct halo_kernel *k, struct halo_cost_args *args)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(*args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.halo_cost_switch), &run);
+
+	return err ? err : (int)run.retval;
+}
+
 int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t arm,
 			     uint64_t ns[HALO_MAX_ARMS])
 {
 	struct halo_cost_args args = {.family = family, .arm = arm};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &args, .ctx_size_in = sizeof(args));
+	const struct timespec pause = {0, RETRY_NS};
+	uint64_t deadline = now_ns() + SWITCH_NS;
 	int err;
 
 	if (arm >= HALO_MAX_ARMS)
 		return -EINVAL;
-	err = bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.halo_cost_switch), &run);
-	if (err)
-		return err;
-	if ((int)run.retval)
-		return (int)run.retval;
-	memcpy(ns, args.ns, sizeof(args.ns));
-	return 0;
+	/* A CPU is about to account: in less than a microsecond, or when its hypervisor lets it. */
+	while ((err = try_switch(k, &args)) == -EAGAIN && now_ns() < deadline)
+		nanosleep(&pause, NULL);
+	if (!err)
+		memcpy(ns, args.ns, sizeof(args.ns));
+	return err;
 }
 
 void halo_kernel__cost_end(struct halo_kernel *k, uint32_t family)
