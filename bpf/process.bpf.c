@@ -13,8 +13,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SIGNAL_GROUP_EXIT 0x04 /* signal_struct.flags: group_exit_code is what wait(2) tells */
 #define EXIT_SIGNAL_MASK  0x7f
 
-#define SIG_DFL		  ((void *)0)
-
 /* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV */
 #define FAULT_SIGNALS (1U << 4 | 1U << 5 | 1U << 7 | 1U << 8 | 1U << 11)
 
@@ -34,6 +32,7 @@ static __always_inline void gone(struct task_struct *task, struct halo_event *ev
 
 	if (!proc)
 		return;
+	bpf_map_delete_elem(&halo_fault, &tgid);
 	event->kind = HALO_EVENT_EXIT;
 	event->tgid = tgid;
 	event->exe_id = proc->exe_id;
@@ -190,19 +189,19 @@ int halo_proc_set(struct halo_proc_args *args)
 
 /*
  * The thread that faults knows where; which thread of its process exits last is another matter. A
- * positive code: the CPU's doing, not kill(2)'s.
+ * positive code: the CPU's doing, not kill(2)'s. Handlers that report a crash send the signal again.
  */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *action)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct halo_fault fault;
+	struct halo_fault fault = {.signal = sig};
 	struct pt_regs *user;
 	__u32 tgid = task__tgid(task);
 
 	if (sig <= 0 || sig > 31 || !(FAULT_SIGNALS & 1U << sig))
 		return 0;
-	if (BPF_CORE_READ(action, sa.sa_handler) != SIG_DFL || BPF_CORE_READ(info, si_code) <= 0)
+	if (BPF_CORE_READ(info, si_code) <= 0)
 		return 0;
 	if (!bpf_map_lookup_elem(&halo_proc, &tgid))
 		return 0;
@@ -225,12 +224,9 @@ int BPF_PROG(halo_exit, struct task_struct *task)
 	event.code = BPF_CORE_READ(task, group_leader, exit_code);
 	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
 		event.code = BPF_CORE_READ(signal, group_exit_code);
-	if (event.code & EXIT_SIGNAL_MASK) {
-		fault = bpf_map_lookup_elem(&halo_fault, &tgid);
-		if (fault)
-			event.rip_addr = fault->rip_addr;
-		bpf_map_delete_elem(&halo_fault, &tgid);
-	}
+	fault = bpf_map_lookup_elem(&halo_fault, &tgid);
+	if (fault && fault->signal == (event.code & EXIT_SIGNAL_MASK))
+		event.rip_addr = fault->rip_addr;
 	gone(task, &event);
 	return 0;
 }

@@ -163,16 +163,10 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct k_sigaction;
+
 struct kernel_siginfo {
 	int si_code;
-};
-
-struct sigaction {
-	void *sa_handler;
-};
-
-struct k_sigaction {
-	struct sigaction sa;
 };
 
 struct task_struct___v5 {

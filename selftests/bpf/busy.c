@@ -10,9 +10,11 @@
  *   busy leader        the first thread ends first; another exits the process with status 7
  *   busy crash         write to address 8 in crash()
  *   busy thread-crash  the same in the second thread, while the first and third sleep
+ *   busy reported-crash  the same, with a handler that sends the signal again
  *   busy kernel        spend the time in system calls
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,19 @@ static int run_thread_crash(void)
 	return 0;
 }
 
+static void report(int sig)
+{
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static int run_reported_crash(void)
+{
+	signal(SIGSEGV, report);
+	crash((int *)8);
+	return 0;
+}
+
 static int run_kernel(void)
 {
 	char buf[1 << 16];
@@ -158,6 +173,8 @@ int main(int argc, char **argv)
 		return run_leader();
 	if (!strcmp(mode, "thread-crash"))
 		return run_thread_crash();
+	if (!strcmp(mode, "reported-crash"))
+		return run_reported_crash();
 	if (!strcmp(mode, "kernel"))
 		return run_kernel();
 	if (!strcmp(mode, "crash"))

@@ -117,6 +117,20 @@ static void test_crash(const char *mode)
 	check(event && ((event->rip_addr - off) & 0xfff) < size, "with the place of the fault");
 }
 
+/* A signal that means a fault, but is sent by kill(2). */
+static void test_killed(void)
+{
+	pid_t pid = start(exe.path, "spin", NULL);
+	const struct halo_event *event;
+
+	fixture__wait(&f, HALO_EVENT_EXEC, pid, 0);
+	kill(pid, SIGSEGV);
+	event = fixture__wait(&f, HALO_EVENT_EXIT, pid, 0);
+	waitpid(pid, NULL, 0);
+	check(event && (event->code & 0x7f) == SIGSEGV && !event->rip_addr,
+	      "one that is sent SIGSEGV has no place of a fault");
+}
+
 /* An enrolled process that executes something else is no longer one. */
 static void test_exec_another(void)
 {
@@ -363,6 +377,8 @@ int main(int argc, char **argv)
 	test_threads();
 	test_crash("crash");
 	test_crash("thread-crash");
+	test_crash("reported-crash");
+	test_killed();
 	test_exec_another();
 	test_regions();
 	test_look();

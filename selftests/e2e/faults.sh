@@ -50,5 +50,41 @@ objcopy --update-section .halo.bc="$WORK/bitcode" "$PROGRAM" "$WORK/corrupt"
 chmod +x "$WORK/corrupt"
 goes_on "the bitcode is damaged" "$WORK/corrupt" "bitcode"
 
+# Died by a signal: a fault of the program is held against its variants, what kill(2) sends is not.
+cat >"$WORK/fault.c" <<-END
+	#include <signal.h>
+
+	static void fault(int sig)
+	{
+		*(volatile int *)8 = sig;
+	}
+
+	__attribute__((constructor)) static void init(void)
+	{
+		signal(SIGUSR1, fault);
+	}
+END
+gcc -shared -fPIC -o "$WORK/fault.so" "$WORK/fault.c"
+exe=$WORK/perlin
+cp "$PROGRAM" "$exe"
+halo enroll "$exe" >/dev/null
+LD_PRELOAD=$WORK/fault.so "$exe" --endless >/dev/null 2>&1 &
+first=$!
+LD_PRELOAD=$WORK/fault.so "$exe" --endless >/dev/null 2>&1 &
+second=$!
+at_exit "end_process $first; end_process $second"
+gone() {
+	! program_status "$exe" | jq -e ".pids[] | select(.pid == $1)"
+}
+tap_run "a variant is in use" wait_for 120 has_section "$exe" adopted
+kill -SEGV "$first"
+wait "$first" 2>/dev/null || true
+wait_for 20 gone "$first" || true
+tap_run "a process that is sent SIGSEGV: the others keep their variant" has_section "$exe" adopted
+kill -USR1 "$second"
+wait "$second" 2>/dev/null || true
+tap_run "one that faults while a variant is in use: it is given up" wait_for 20 state_is "$exe" failed
+tap_like "and status says why" "died of Segmentation fault" "$(reasons "$exe")"
+
 tap_run "the daemon still answers" "$HALO_BPF" status
 tap_done

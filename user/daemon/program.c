@@ -84,7 +84,7 @@ static bool is_fatal(uint32_t code)
 
 /*
  * A process died of a fault. Whether a variant is to blame can't be told from where it died: wrong
- * data kills later and elsewhere. So any variant that ran is taken to be.
+ * data kills later and elsewhere. So any variant that ran is taken to be. What kill(2) sends is no fault.
  */
 static void judge_death(struct halo_program *p, const struct halo_process *proc,
 			const struct halo_event *event)
@@ -93,7 +93,7 @@ static void judge_death(struct halo_program *p, const struct halo_process *proc,
 	char reason[200];
 	bool in_arena;
 
-	if (!is_fatal(event->code) || !group || p->denied[0])
+	if (!is_fatal(event->code) || !event->rip_addr || !group || p->denied[0])
 		return;
 	in_arena = event->rip_addr >= group->arena_start && event->rip_addr < group->arena_end;
 	if (!in_arena && !halo_tuning__any_active(p, group))
