@@ -348,8 +348,8 @@ struct halo_event {
 };
 
 /*
- * Argument of the SEC("syscall") program halo_proc_set: change an entry in place, if it still is
- * of the same process and image.
+ * Argument of halo_proc_set, which the daemon runs: change an entry in place, if it still is of the
+ * same process and image.
  */
 struct halo_proc_args {
 	__u32 tgid;
@@ -375,6 +375,7 @@ struct halo_cost {
 	__u64 since_ns; /* CLOCK_MONOTONIC: nothing before counts */
 	__u64 arm;	/* the arm whose turn it is */
 	__u64 ns[HALO_MAX_ARMS];
+	__u64 switched_ns[HALO_MAX_ARMS]; /* ns as they were when the arm's turn began */
 };
 
 /* halo_slice: CPU (__u32) → struct halo_slice: what runs there, while any audit lasts */
@@ -386,11 +387,11 @@ struct halo_slice {
 
 #define HALO_SLICE_IDLE (~0U)
 
-/* Argument of the SEC("syscall") program halo_cost_switch. */
+/* Argument of halo_cost_switch, halo_flush and halo_arm, which the daemon runs. */
 struct halo_cost_args {
 	__u32 family;
-	__u32 arm;		 /* in: the arm that begins now */
-	__u64 ns[HALO_MAX_ARMS]; /* out: totals per arm up to now */
+	__u32 arm;    /* that begins now */
+	__u64 now_ns; /* halo_flush: CLOCK_MONOTONIC, up to which time is accounted */
 };
 
 #endif

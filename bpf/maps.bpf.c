@@ -5,6 +5,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 halo_pidns = 0;
+const volatile bool halo_has_regs = true;
 volatile __u64 halo_generation = 0;
 
 struct halo_enrolled_map halo_enrolled SEC(".maps");

@@ -167,6 +167,33 @@ extern struct halo_fault_map halo_fault SEC(".maps");
 	})
 #define HALO_COUNT(member) HALO_COUNT_MANY(member, 1)
 
+/*
+ * Scratch memory of this CPU is taken, and given back. What interrupts the one who has it ends before it
+ * goes on, so that looking and taking need not be one step; but all that it does comes after it took it,
+ * and before it gave it back, as other CPUs see it.
+ */
+static __always_inline bool busy__enter(__u64 *busy)
+{
+	if (*(volatile __u64 *)busy)
+		return false;
+#ifdef __TARGET_ARCH_x86
+	/* An exchange would do; kernels have none before 5.12. Locked, it is as good a barrier. */
+	__sync_fetch_and_add(busy, 1);
+#else
+	__sync_lock_test_and_set(busy, 1);
+#endif
+	return true;
+}
+
+static __always_inline void busy__leave(__u64 *busy)
+{
+#ifdef __TARGET_ARCH_x86
+	__sync_fetch_and_add(busy, -1);
+#else
+	__sync_lock_test_and_set(busy, 0);
+#endif
+}
+
 /* The generation that samples go to: 0 is …_a, 1 …_b. Written by the daemon. */
 extern volatile __u64 halo_generation;
 

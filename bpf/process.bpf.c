@@ -25,7 +25,7 @@ static __always_inline bool send(const struct halo_event *event)
 }
 
 /* The first of several last threads that gets here takes the entry out, and tells. */
-static __always_inline void gone(struct task_struct *task, struct halo_event *event)
+static __always_inline void gone(struct task_struct *task, struct halo_event *event, bool exchange)
 {
 	__u32 tgid = task__tgid(task);
 	struct halo_proc *proc = bpf_map_lookup_elem(&halo_proc, &tgid);
@@ -37,7 +37,7 @@ static __always_inline void gone(struct task_struct *task, struct halo_event *ev
 	event->tgid = tgid;
 	event->exe_id = proc->exe_id;
 	event->start_ns = proc->start_ns;
-	cost__leave(tgid);
+	cost__leave(tgid, exchange);
 	if (!bpf_map_delete_elem(&halo_proc, &tgid))
 		send(event);
 }
@@ -86,14 +86,13 @@ static __always_inline void follow(struct task_struct *task, __u32 exe_id,
 	send(&event);
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(halo_exec, struct task_struct *task)
+static __always_inline int on_exec(struct task_struct *task, bool exchange)
 {
 	struct halo_event exit = {};
 	struct halo_inode_key key;
 	__u32 *exe_id;
 
-	gone(task, &exit);
+	gone(task, &exit, exchange);
 	if (!task__exe_key(task, &key))
 		return 0;
 	exe_id = bpf_map_lookup_elem(&halo_inode, &key);
@@ -104,7 +103,19 @@ int BPF_PROG(halo_exec, struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(halo_exec, struct task_struct *task)
+{
+	return on_exec(task, true);
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(halo_exec_plain, struct task_struct *task)
+{
+	return on_exec(task, false);
+}
+
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct halo_event event = {.kind = HALO_EVENT_FORK};
@@ -117,7 +128,7 @@ int BPF_PROG(halo_fork, struct task_struct *parent, struct task_struct *child)
 	if (!entry || !task__is(parent, entry))
 		return 0;
 	proc = *entry;
-	proc.start_ns = child->start_boottime;
+	proc.start_ns = BPF_CORE_READ(child, start_boottime);
 	if (bpf_map_update_elem(&halo_proc, &tgid, &proc, BPF_ANY)) {
 		HALO_COUNT(proc_full);
 		return 0;
@@ -159,7 +170,7 @@ static __always_inline int set_library(struct halo_proc *proc, __u32 family, boo
 	return 0;
 }
 
-SEC("syscall")
+SEC("raw_tp")
 int halo_proc_set(struct halo_proc_args *args)
 {
 	__u32 tgid = args->tgid;
@@ -180,7 +191,7 @@ int halo_proc_set(struct halo_proc_args *args)
 		ask_ns = bpf_ktime_get_ns() + args->wait_ns;
 		if (proc->ask_ns < ask_ns || !proc->asked)
 			proc->ask_ns = ask_ns;
-		__sync_lock_test_and_set(space, *(__u64 *)&args->space);
+		*(volatile __u64 *)space = *(__u64 *)&args->space;
 		proc->exec_pages = args->exec_pages;
 		proc->refresh_ns = ask_ns + (HALO_REFRESH_NS << refresh_doubling(proc));
 	}
@@ -191,13 +202,12 @@ int halo_proc_set(struct halo_proc_args *args)
  * The thread that faults knows where; which thread of its process exits last is another matter. A
  * positive code: the CPU's doing, not kill(2)'s. Handlers that report a crash send the signal again.
  */
-SEC("tp_btf/signal_deliver")
+SEC("raw_tp/signal_deliver")
 int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *action)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tgid = task__tgid(task__current());
 	struct halo_fault fault = {.signal = sig};
-	struct pt_regs *user;
-	__u32 tgid = task__tgid(task);
+	struct pt_regs user;
 
 	if (sig <= 0 || sig > 31 || !(FAULT_SIGNALS & 1U << sig))
 		return 0;
@@ -205,16 +215,15 @@ int BPF_PROG(halo_signal, int sig, struct kernel_siginfo *info, struct k_sigacti
 		return 0;
 	if (!bpf_map_lookup_elem(&halo_proc, &tgid))
 		return 0;
-	user = (struct pt_regs *)bpf_task_pt_regs(task);
-	fault.rip_addr = user->ip;
+	task__user_regs(&user);
+	fault.rip_addr = user.ip;
 	bpf_map_update_elem(&halo_fault, &tgid, &fault, BPF_ANY);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(halo_exit, struct task_struct *task)
+static __always_inline int on_exit(struct task_struct *task, bool exchange)
 {
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	struct halo_event event = {};
 	struct halo_fault *fault;
 	__u32 tgid = task__tgid(task);
@@ -227,6 +236,18 @@ int BPF_PROG(halo_exit, struct task_struct *task)
 	fault = bpf_map_lookup_elem(&halo_fault, &tgid);
 	if (fault && fault->signal == (event.code & EXIT_SIGNAL_MASK))
 		event.rip_addr = fault->rip_addr;
-	gone(task, &event);
+	gone(task, &event, exchange);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(halo_exit, struct task_struct *task)
+{
+	return on_exit(task, true);
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(halo_exit_plain, struct task_struct *task)
+{
+	return on_exit(task, false);
 }

@@ -12,8 +12,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define USER_MODE_RING 3
-
 /*
  * Have the daemon read what the process has mapped: the number of its executable pages is another
  * one, or it runs where nothing was, or that was long ago. @entry is in the map.
@@ -28,10 +26,10 @@ static __always_inline void ask(struct halo_proc *entry, const struct halo_proc 
 		return;
 	if (doubling > HALO_ASK_DOUBLING)
 		doubling = HALO_ASK_DOUBLING;
-	/* Of the process's threads, one asks. */
-	if (__sync_val_compare_and_swap(&entry->ask_ns, proc->ask_ns,
-					now + (HALO_ASK_NS << doubling)) != proc->ask_ns)
+	/* Of the process's threads, one asks; two at the same moment do no harm. */
+	if (*(volatile __u64 *)&entry->ask_ns != proc->ask_ns)
 		return;
+	entry->ask_ns = now + (HALO_ASK_NS << doubling);
 	event.tgid = tgid;
 	event.exe_id = proc->exe_id;
 	event.start_ns = proc->start_ns;
@@ -66,9 +64,12 @@ static __always_inline bool record(struct bpf_perf_event_data *ctx, struct halo_
  * Not inline: the compiler would share the loads with those from the program's context, which the
  * verifier does not take.
  */
-static __noinline void begin_in_kernel(struct halo_walk *w, struct task_struct *task)
+static __noinline void begin_in_kernel(struct halo_walk *w)
 {
-	walk__begin(w, (struct pt_regs *)bpf_task_pt_regs(task));
+	struct pt_regs regs;
+
+	task__user_regs(&regs);
+	walk__begin(w, &regs);
 }
 
 /* The busy sample of this CPU. */
@@ -85,13 +86,13 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct task_
 		return;
 	}
 	HALO_COUNT(samples);
-	if ((ctx->regs.cs & USER_MODE_RING) == USER_MODE_RING) {
+	if ((ctx->regs.cs & USER_RING) == USER_RING) {
 		walk__begin(&scratch->walk, &ctx->regs);
 	} else {
 		HALO_COUNT(kernel);
-		begin_in_kernel(&scratch->walk, task);
+		begin_in_kernel(&scratch->walk);
 	}
-	exec_pages = task->mm ? task->mm->exec_vm : 0;
+	exec_pages = BPF_CORE_READ(task, mm, exec_vm);
 	now = bpf_ktime_get_ns();
 	if (!record(ctx, scratch) || exec_pages != proc->exec_pages || now >= proc->refresh_ns)
 		ask(entry, proc, task__tgid(task), exec_pages, now);
@@ -100,7 +101,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct task_
 SEC("perf_event")
 int halo_sample(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = task__current();
 	struct halo_scratch *scratch;
 	struct halo_proc *entry;
 	__u32 tgid = task__tgid(task), zero = 0;
@@ -112,12 +113,12 @@ int halo_sample(struct bpf_perf_event_data *ctx)
 	scratch = bpf_map_lookup_elem(&halo_scratch, &zero);
 	if (!scratch)
 		return 0;
-	if (__sync_lock_test_and_set(&scratch->busy, 1)) {
+	if (!busy__enter(&scratch->busy)) {
 		HALO_COUNT(samples);
 		HALO_COUNT(ctx_busy);
 		return 0;
 	}
 	sample(ctx, task, scratch, entry);
-	__sync_lock_test_and_set(&scratch->busy, 0);
+	busy__leave(&scratch->busy);
 	return 0;
 }

@@ -3,9 +3,10 @@
 #define HALO_TASK_BPF_H
 
 /*
- * What the programs ask of a task, whatever the kernel's names for it are. A pointer that was itself
- * read from a struct is followed by BPF_CORE_READ alone: from version to version the verifier takes
- * more of them for what may be NULL or an error, and refuses to follow them as they are.
+ * What the programs ask of a task, whatever the kernel's names for it are. Pointers are followed by
+ * BPF_CORE_READ alone: the verifier then need not know what they point to, so that kernels without BTF
+ * do, and it refuses none that it takes for what may be NULL or an error, which it does with more of
+ * them from version to version.
  */
 #include "halo_bpf.h"
 
@@ -58,7 +59,7 @@ static __always_inline __u32 task__tgid(struct task_struct *task)
 	__u32 level;
 
 	if (!halo_pidns)
-		return task->tgid;
+		return BPF_CORE_READ(task, tgid);
 	pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 	level = BPF_CORE_READ(pid, level);
 	number = (void *)pid + bpf_core_field_offset(pid->numbers);
@@ -80,6 +81,35 @@ static __always_inline __u64 task__start_ns(struct task_struct *task)
 static __always_inline bool task__is(struct task_struct *task, const struct halo_proc *proc)
 {
 	return task__start_ns(task) / HALO_START_STEP == proc->start_ns / HALO_START_STEP;
+}
+
+static __always_inline struct task_struct *task__current(void)
+{
+	return (void *)bpf_get_current_task();
+}
+
+/* Whether the kernel has bpf_task_pt_regs(), since 5.15. Set by the daemon. */
+extern const volatile bool halo_has_regs;
+
+#define THREAD_SIZE (4 * 4096) /* of a kernel without KASAN */
+#define USER_RING   3
+
+/*
+ * The registers that the program had when it entered the kernel. Without the helper they are looked for
+ * where x86-64 keeps them, at the upper end of the kernel's stack; all 0 if there are none.
+ */
+static __always_inline void task__user_regs(struct pt_regs *regs)
+{
+	void *stack;
+
+	if (halo_has_regs) {
+		*regs = *(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		return;
+	}
+	stack = BPF_CORE_READ(task__current(), stack);
+	bpf_probe_read_kernel(regs, sizeof(*regs), stack + THREAD_SIZE - sizeof(*regs));
+	if ((regs->cs & USER_RING) != USER_RING)
+		__builtin_memset(regs, 0, sizeof(*regs));
 }
 
 #endif

@@ -72,6 +72,10 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
 /* The kernel's own: members are found by name when a program is loaded. */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -147,13 +151,8 @@ struct signal_struct {
 	unsigned int flags;
 };
 
-struct thread_info {
-	u32 cpu; /* x86: since 5.16 */
-};
-
 struct task_struct {
-	struct thread_info thread_info;
-	int on_cpu;
+	void *stack;
 	struct mm_struct *mm;
 	int exit_code;
 	pid_t pid;
@@ -167,14 +166,6 @@ struct k_sigaction;
 
 struct kernel_siginfo {
 	int si_code;
-};
-
-struct task_struct___v5 {
-	unsigned int cpu;
-};
-
-struct bpf_iter__task {
-	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -170,7 +170,11 @@ static void open_with(struct fixture *f, const struct halo_kernel_opts *opts)
 
 void fixture__open(struct fixture *f, bool pin)
 {
-	const struct halo_kernel_opts opts = {.no_pin = !pin, .rate_hz = 499};
+	const struct halo_kernel_opts opts = {
+		.no_pin = !pin,
+		.rate_hz = 499,
+		.as_old = getenv("HALO_TEST_OLD"),
+	};
 
 	open_with(f, &opts);
 }

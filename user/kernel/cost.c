@@ -33,26 +33,30 @@ static int clear_slices(struct halo_kernel *k)
 	return 0;
 }
 
-/* The iterator notes what runs where at this moment; reading it through runs it. */
-static int adopt_running(struct halo_kernel *k)
+static int run(const struct bpf_program *prog, struct halo_cost_args *args)
 {
-	struct bpf_link *link = bpf_program__attach_iter(k->skel->progs.halo_adopt, NULL);
-	char buf[64];
-	ssize_t n;
-	int fd, err;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(*args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
 
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		bpf_link__destroy(link);
-		return fd;
+	return err ?: (int)opts.retval;
+}
+
+/* On each CPU that is online, with its interrupts off. */
+static int run_everywhere(const struct bpf_program *prog, struct halo_cost_args *args)
+{
+	int cpus = libbpf_num_possible_cpus(), err = 0;
+
+	for (int cpu = 0; cpu < cpus && cpu < HALO_MAX_CPUS && !err; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(*args),
+			    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
+
+		err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+		/* Offline. */
+		if (err == -ENXIO)
+			err = 0;
+		else if (!err)
+			err = (int)opts.retval;
 	}
-	while ((n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN))
-		;
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	bpf_link__destroy(link);
 	return err;
 }
 
@@ -65,14 +69,18 @@ static void detach(struct halo_kernel *k)
 
 static int attach(struct halo_kernel *k)
 {
+	const struct bpf_program *prog = k->skel->progs.halo_switch;
+	struct halo_cost_args none = {0};
 	int err = clear_slices(k);
 
 	if (err)
 		return err;
-	k->switch_link = bpf_program__attach(k->skel->progs.halo_switch);
+	if (k->no_exchange)
+		prog = k->skel->progs.halo_swch_plain;
+	k->switch_link = bpf_program__attach(prog);
 	if (!k->switch_link)
 		return -errno;
-	err = adopt_running(k);
+	err = run_everywhere(k->skel->progs.halo_adopt, &none);
 	if (err)
 		detach(k);
 	return err;
@@ -100,10 +108,13 @@ int halo_kernel__cost_begin(struct halo_kernel *k, uint32_t family, uint32_t arm
 
 static int try_switch(struct halo_kernel *k, struct halo_cost_args *args)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(*args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.halo_cost_switch), &run);
+	int err;
 
-	return err ? err : (int)run.retval;
+	if (!k->no_exchange)
+		return run(k->skel->progs.halo_cost_switch, args);
+	args->now_ns = now_ns();
+	err = run_everywhere(k->skel->progs.halo_flush, args);
+	return err ? err : run(k->skel->progs.halo_arm, args);
 }
 
 int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t arm,
@@ -112,6 +123,7 @@ int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t ar
 	struct halo_cost_args args = {.family = family, .arm = arm};
 	const struct timespec pause = {0, RETRY_NS};
 	uint64_t deadline = now_ns() + SWITCH_NS;
+	struct halo_cost cost;
 	int err;
 
 	if (arm >= HALO_MAX_ARMS)
@@ -120,7 +132,10 @@ int halo_kernel__cost_switch(struct halo_kernel *k, uint32_t family, uint32_t ar
 	while ((err = try_switch(k, &args)) == -EAGAIN && now_ns() < deadline)
 		nanosleep(&pause, NULL);
 	if (!err)
-		memcpy(ns, args.ns, sizeof(args.ns));
+		err = bpf_map__lookup_elem(k->skel->maps.halo_cost, &family, sizeof(family), &cost,
+					   sizeof(cost), 0);
+	if (!err)
+		memcpy(ns, cost.switched_ns, sizeof(cost.switched_ns));
 	return err;
 }
 

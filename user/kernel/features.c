@@ -22,6 +22,9 @@
 			   .src_reg = (src),                      \
 			   .off = (off_),                         \
 			   .imm = BPF_XCHG})
+#define CALL(helper) ((struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = (helper)})
+#define MOV64_REG(dst, src) \
+	((struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (dst), .src_reg = (src)})
 #define EXIT() ((struct bpf_insn){.code = BPF_JMP | BPF_EXIT})
 
 /* 1, or 0 with the reason in words. */
@@ -62,26 +65,6 @@ static int probe_ringbuf(char *detail, size_t size)
 	return libbpf_verdict(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL), detail, size);
 }
 
-static int probe_syscall(char *detail, size_t size)
-{
-	return libbpf_verdict(libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL), detail,
-			      size);
-}
-
-static int probe_task_pt_regs(char *detail, size_t size)
-{
-	return libbpf_verdict(
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL),
-		detail, size);
-}
-
-static int probe_current_task(char *detail, size_t size)
-{
-	return libbpf_verdict(libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT,
-						      BPF_FUNC_get_current_task_btf, NULL),
-			      detail, size);
-}
-
 static int probe_branch_records(char *detail, size_t size)
 {
 	return libbpf_verdict(libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT,
@@ -109,6 +92,34 @@ static int probe_atomics(char *detail, size_t size)
 	return verdict(fd, detail, size);
 }
 
+static int probe_task_regs(char *detail, size_t size)
+{
+	const struct bpf_insn insns[] = {
+		CALL(BPF_FUNC_get_current_task_btf),
+		MOV64_REG(BPF_REG_1, BPF_REG_0),
+		CALL(BPF_FUNC_task_pt_regs),
+		MOV64_IMM(BPF_REG_0, 0),
+		EXIT(),
+	};
+	__cleanup_fd int fd = load_perf_event(insns, ARRAY_SIZE(insns));
+
+	return verdict(fd, detail, size);
+}
+
+bool halo_features__has_exchange(void)
+{
+	char detail[256];
+
+	return probe_atomics(detail, sizeof(detail)) == 1;
+}
+
+bool halo_features__has_regs(void)
+{
+	char detail[256];
+
+	return probe_task_regs(detail, sizeof(detail)) == 1;
+}
+
 static int probe_perf_link(char *detail, size_t size)
 {
 	const struct bpf_insn insns[] = {MOV64_IMM(BPF_REG_0, 0), EXIT()};
@@ -125,29 +136,17 @@ static int probe_perf_link(char *detail, size_t size)
 	return verdict(link < 0 ? -errno : 0, detail, size);
 }
 
-static int probe_tracing(const char *target, enum bpf_attach_type type, char *detail, size_t size)
+/* Loaded, and run: what the daemon does with those that it runs itself. */
+static int probe_raw_tp(char *detail, size_t size)
 {
 	const struct bpf_insn insns[] = {MOV64_IMM(BPF_REG_0, 0), EXIT()};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
-	__cleanup_fd int fd = -1;
-	int id = libbpf_find_vmlinux_btf_id(target, type);
+	__cleanup_fd int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "halo_probe", "GPL",
+					    insns, ARRAY_SIZE(insns), NULL);
+	LIBBPF_OPTS(bpf_test_run_opts, run);
 
-	if (id < 0)
-		return verdict(id, detail, size);
-	opts.attach_btf_id = id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "halo_probe", "GPL", insns, ARRAY_SIZE(insns),
-			   &opts);
-	return verdict(fd < 0 ? -errno : 0, detail, size);
-}
-
-static int probe_tp_btf(char *detail, size_t size)
-{
-	return probe_tracing("sched_process_exec", BPF_TRACE_RAW_TP, detail, size);
-}
-
-static int probe_iter_task(char *detail, size_t size)
-{
-	return probe_tracing("task", BPF_TRACE_ITER, detail, size);
+	if (fd < 0)
+		return verdict(-errno, detail, size);
+	return verdict(bpf_prog_test_run_opts(fd, &run), detail, size);
 }
 
 static int probe_batch(char *detail, size_t size)
@@ -226,7 +225,6 @@ static int probe_load(char *detail, size_t size)
 }
 
 #define UPDATE_KERNEL "use a newer kernel"
-#define NO_AUDIT      "no exact cost of a version, so no audit and no variant"
 #define VIRTUAL_PMU   "in a virtual machine, let the host pass the performance counters on"
 
 const struct halo_feature halo_features[] = {
@@ -235,18 +233,18 @@ const struct halo_feature halo_features[] = {
 	 "use a kernel with CONFIG_DEBUG_INFO_BTF", probe_btf},
 	{"perf_event programs", "4.9", "0515e5999a46", true, "no sampling",
 	 "use a kernel with CONFIG_BPF_EVENTS and CONFIG_PERF_EVENTS", probe_perf_event},
-	{"tp_btf programs", "5.5", "f1b9509c2fb0", true, "exec, fork and exit are not seen",
-	 UPDATE_KERNEL, probe_tp_btf},
+	{"raw_tracepoint programs", "5.10", "1b4d60ec162f", true,
+	 "exec, fork and exit are not seen, and no version has a cost", UPDATE_KERNEL,
+	 probe_raw_tp},
 	{"ring buffer", "5.8", "457f44363a88", true, "the daemon hears of no process",
 	 UPDATE_KERNEL, probe_ringbuf},
-	{"iter/task programs", "5.8", "15d83c4d7cef", true, NO_AUDIT, UPDATE_KERNEL,
-	 probe_iter_task},
-	{"current task by BTF", "5.11", "3ca1032ab7ab", true, "no sampling", UPDATE_KERNEL,
-	 probe_current_task},
-	{"atomic exchange", "5.12", "5ffa25502b5a", true, NO_AUDIT, UPDATE_KERNEL, probe_atomics},
-	{"syscall programs", "5.14", "79a7f8bdb159", true, NO_AUDIT, UPDATE_KERNEL, probe_syscall},
-	{"bpf_task_pt_regs", "5.15", "dd6e10fbd9fb", true,
-	 "samples inside the kernel have no program address", UPDATE_KERNEL, probe_task_pt_regs},
+	{"atomic exchange", "5.12", "5ffa25502b5a", false,
+	 "audits have each CPU do its part, which takes longer the more there are", UPDATE_KERNEL,
+	 probe_atomics},
+	{"bpf_task_pt_regs", "5.15", "dd6e10fbd9fb", false,
+	 "a sample inside the kernel has the program's address only where the kernel was built "
+	 "without KASAN",
+	 UPDATE_KERNEL, probe_task_regs},
 	{"perf_event bpf_link", "5.15", "b89fbfbb854c", false, "nothing: attached by ioctl instead",
 	 UPDATE_KERNEL, probe_perf_link},
 	{"batch operations", "5.6", "057996380a42", false,

@@ -106,6 +106,8 @@ struct halo_kernel {
 	unsigned int table_buckets;
 	bool pinned;
 	bool feed;
+	bool as_old;
+	bool no_exchange; /* the kernel has no atomic exchange: see cost.bpf.h */
 
 	int n_cpus; /* that there can be */
 	struct halo_pmus pmus;
@@ -132,6 +134,10 @@ struct halo_kernel {
 	struct bpf_link *switch_link; /* NULL: no family is under audit */
 	unsigned int audits;
 };
+
+/* features.c: atomic exchange, and bpf_task_pt_regs() on the current task. */
+bool halo_features__has_exchange(void);
+bool halo_features__has_regs(void);
 
 /* tiers.c */
 int halo_tiers__open(struct halo_kernel *k, const char *root, struct halo_err *err);

@@ -120,6 +120,29 @@ static unsigned int pid_namespace(void)
 	return st.st_ino;
 }
 
+/* Some come in two forms: see cost.bpf.h. */
+static int choose_programs(struct halo_kernel *k)
+{
+	struct bpf_program *const with[] = {
+		k->skel->progs.halo_exec,
+		k->skel->progs.halo_exit,
+		k->skel->progs.halo_switch,
+		k->skel->progs.halo_cost_switch,
+	};
+	struct bpf_program *const without[] = {
+		k->skel->progs.halo_exec_plain, k->skel->progs.halo_exit_plain,
+		k->skel->progs.halo_swch_plain, k->skel->progs.halo_flush,
+		k->skel->progs.halo_arm,
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(with) && !err; i++)
+		err = bpf_program__set_autoload(with[i], !k->no_exchange);
+	for (size_t i = 0; i < ARRAY_SIZE(without) && !err; i++)
+		err = bpf_program__set_autoload(without[i], k->no_exchange);
+	return err;
+}
+
 static int load(struct halo_kernel *k, struct halo_err *err)
 {
 	int ret, cpus = libbpf_num_possible_cpus();
@@ -136,7 +159,10 @@ static int load(struct halo_kernel *k, struct halo_err *err)
 		return halo_err__set(err, -errno, "Can't open the BPF programs: %m");
 	k->skel->rodata->halo_nr_cpus = cpus > 0 ? cpus : 1;
 	k->skel->rodata->halo_pidns = pid_namespace();
-	ret = halo_branches__prepare(k);
+	k->skel->rodata->halo_has_regs = !k->as_old && halo_features__has_regs();
+	k->no_exchange = k->as_old || !halo_features__has_exchange();
+	ret = choose_programs(k);
+	ret = ret ?: halo_branches__prepare(k);
 	ret = ret ?: halo_tables__set_size(k, k->table_buckets);
 	ret = ret ?: halo_bpf__load(k->skel);
 	if (ret) {
@@ -154,13 +180,17 @@ static int attach_process(struct halo_kernel *k, struct halo_err *err)
 		struct bpf_link **link;
 	} always[] = {
 		{k->skel->progs.halo_exec, &k->skel->links.halo_exec},
+		{k->skel->progs.halo_exec_plain, &k->skel->links.halo_exec_plain},
 		{k->skel->progs.halo_fork, &k->skel->links.halo_fork},
 		{k->skel->progs.halo_signal, &k->skel->links.halo_signal},
 		{k->skel->progs.halo_exit, &k->skel->links.halo_exit},
+		{k->skel->progs.halo_exit_plain, &k->skel->links.halo_exit_plain},
 	};
 	int ret;
 
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
+		if (!bpf_program__autoload(always[i].prog))
+			continue;
 		*always[i].link = bpf_program__attach(always[i].prog);
 		if (*always[i].link)
 			continue;
@@ -193,6 +223,7 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 	if (!opts->allow_unsafe)
 		halo_denylist__blocks(k->unsafe, sizeof(k->unsafe));
 	k->feed = opts->feed;
+	k->as_old = opts->as_old;
 	k->table_buckets = opts->table_buckets ?: HALO_DEFAULT_BUCKETS;
 	k->on_event = on_event;
 	k->event_ctx = ctx;
