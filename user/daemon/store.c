@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +89,36 @@ static int check_mount(int fd, const char *dir, struct halo_err *err)
 	return -EPERM;
 }
 
-static int clone_readonly(int root, struct halo_err *err)
+/*
+ * The same for kernels before 5.12, which can't change a mount that is detached: it has a path for as
+ * long as it takes. Opened before that ends, its root keeps it.
+ */
+static int bind_readonly(const char *dir, struct halo_err *err)
+{
+	char path[PATH_MAX];
+	int fd = -1, code = 0;
+
+	if (snprintf(path, sizeof(path), "%s.readonly", dir) >= (int)sizeof(path))
+		return halo_err__set(err, -ENAMETOOLONG, "%s is too long a path", dir);
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return halo_err__set(err, -errno, "cannot make the directory %s: %m", path);
+	if (mount(dir, path, NULL, MS_BIND, NULL)) {
+		code = -errno;
+	} else {
+		if (!mount(NULL, path, NULL,
+			   MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL))
+			fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		code = fd < 0 ? -errno : 0;
+		umount2(path, MNT_DETACH);
+	}
+	rmdir(path);
+	if (code)
+		return halo_err__set(err, code, "cannot make a read-only mount at %s: %s", path,
+				     strerror(-code));
+	return fd;
+}
+
+static int clone_readonly(int root, const char *dir, struct halo_err *err)
 {
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -99,10 +129,10 @@ static int clone_readonly(int root, struct halo_err *err)
 
 	if (fd >= 0 && mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
 		return take_fd(fd);
+	if (errno == ENOSYS)
+		return bind_readonly(dir, err);
 	code = halo_err__set(err, -errno, "cannot make a detached read-only mount: %m");
-	if (code == -ENOSYS)
-		halo_err__cause(err, "the kernel is older than 5.12 (open_tree, mount_setattr)");
-	else if (code == -EPERM)
+	if (code == -EPERM)
 		halo_err__remedy(err, "start the daemon as root, outside containers");
 	return code;
 }
@@ -162,7 +192,7 @@ int halo_store__open(const char *dir, struct halo_store **out, struct halo_err *
 	if (ret < 0)
 		goto cleanup;
 	store->root = ret;
-	ret = clone_readonly(store->root, err);
+	ret = clone_readonly(store->root, dir, err);
 	if (ret < 0)
 		goto cleanup;
 	store->readonly = ret;
