@@ -2,6 +2,7 @@
 #
 # make               build into build/ (V=1 shows whole command lines)
 # sudo make check    install what is missing, build, test
+# sudo make check-matrix  the tests of kernels, on all kernels that the mirror has, under QEMU
 # sudo make check-long    the tests that take long: real programs' own test suites under torture
 # sudo make demo     install what is missing, build, make real programs faster
 # make bench-NAME    measurements, see docs/benchmarks.md
@@ -47,7 +48,7 @@ include optimizer/optimizer.mk
 include tools/tools.mk
 include selftests/selftests.mk
 
-.PHONY: all clean check check-long demo bench
+.PHONY: all clean check check-matrix check-long demo bench
 all: $(ALL)
 
 $(O)/%.o: %.c | $(BUILD)/bpf/halo.skel.h
@@ -64,6 +65,12 @@ check:
 	$(Q)tools/install-deps.sh
 	$(Q)$(MAKE) all tests
 	$(Q)selftests/run.sh
+	$(Q)selftests/vm/run -m base 5.10 6.1 newest
+
+check-matrix:
+	$(Q)tools/install-deps.sh
+	$(Q)$(MAKE) all tests programs
+	$(Q)selftests/vm/run -j 2 all
 
 check-long:
 	$(Q)tools/install-deps.sh

@@ -62,7 +62,7 @@ list_files() {
 	for file in "$BUILD_DIR"/selftests/unit/* "$BUILD_DIR"/selftests/unit-opt/*; do
 		[ -f "$file" ] && [ -x "$file" ] && echo "$file"
 	done
-	for file in "$HERE"/bpf/*.sh "$HERE"/unwind/*.sh "$HERE"/build/*.sh "$HERE"/lbr/*.sh "$HERE"/e2e/*.sh; do
+	for file in "$HERE"/bpf/*.sh "$HERE"/kernel/*.sh "$HERE"/unwind/*.sh "$HERE"/build/*.sh "$HERE"/lbr/*.sh "$HERE"/e2e/*.sh; do
 		[ -f "$file" ] && echo "$file"
 	done
 }

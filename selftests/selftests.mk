@@ -14,6 +14,7 @@ $(BUILD)/selftests/unit/%: $(O)/selftests/unit/%.o $(HALO_DAEMON_OBJ) $(HALO_LIB
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_BPF_LIBS) -lcmocka -o $@
 
 include selftests/bpf/bpf-tests.mk
+include selftests/kernel/kernel-tests.mk
 include selftests/unwind/unwind-tests.mk
 include selftests/lbr/lbr.mk
 include selftests/programs/programs.mk

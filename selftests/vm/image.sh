@@ -13,13 +13,15 @@ SLACK_MB=64 # free space in the image
 
 # The commands that the tests call, under their own names; busybox stands in for all others.
 commands=(
-	awk base64 basename bash bpftool busybox cat chmod chown cmp cp cut date dd diff dirname env expr
+	awk base64 basename bash bpftool busybox cat chmod chown cmp cp cut date dd diff dirname env expr false
 	find getent grep head id install jq kill ld.lld-19 ln ls mkdir mkfifo mknod mktemp mount mountpoint
 	mv nm nproc od paste printf ps realpath rm rmdir sed seq setpriv sleep sort stat stdbuf strings
-	sync tail tee timeout touch tr truncate umount uname uniq unshare wc xargs
+	sync tail tee timeout touch tr true truncate umount uname uniq unshare wc xargs
 )
 # Of what was built.
-built=(halo-bpf halo-opt programs/halo selftests/bpf selftests/e2e selftests/lbr selftests/unwind vm/guest)
+built=(
+	halo-bpf halo-opt programs/halo selftests/bpf selftests/e2e selftests/kernel selftests/lbr selftests/unwind vm/guest
+)
 
 out=$1
 mkdir -p "$(dirname "$out")" "$BUILD_DIR/vm/guest"

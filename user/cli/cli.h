@@ -108,6 +108,7 @@ void cli__print_json(const struct cli *cli, json_object *obj);
 
 /* A command's own options and the words that they take, where its function is. */
 extern const struct argp_option cmd_start_options[];
+extern const struct argp_option cmd_doctor_options[];
 extern const struct argp_option cmd_enroll_options[];
 extern const struct cli_values cmd_enroll_values[];
 extern const struct argp_option cmd_profile_options[];

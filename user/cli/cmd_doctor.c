@@ -133,10 +133,23 @@ static void check_all(struct doctor *d, const struct halo_feature *rows, size_t 
 		check(d, &rows[i]);
 }
 
+const struct argp_option cmd_doctor_options[] = {
+	{"btf", 'b', "FILE", 0, "BTF of this kernel, where /sys/kernel/btf has none", 0},
+	{},
+};
+
+static int set(int key, const char *value, void *input)
+{
+	(void)key;
+	(void)input;
+	halo_features__set_btf(value);
+	return 0;
+}
+
 enum cli_exit cmd_doctor(struct cli *cli, const struct cmd *cmd, int argc, char **argv)
 {
 	static const char *const headers[] = {"CHECK", "THERE", "DETAIL", NULL};
-	struct cli_args args = {};
+	struct cli_args args = {.set = set};
 	struct doctor d = {.ok = true};
 	json_object *answer;
 

@@ -22,6 +22,7 @@
 struct start_args {
 	bool foreground;
 	bool allow_unsafe_kernel;
+	const char *btf;
 	unsigned int rate_hz;
 	unsigned int job_limit;
 	const char *knobs_dir; /* NULL: the one that belongs to the executable */
@@ -45,6 +46,10 @@ static int set(int key, const char *value, void *input)
 	}
 	if (key == 'k') {
 		args->knobs_dir = value;
+		return 0;
+	}
+	if (key == 'b') {
+		args->btf = value;
 		return 0;
 	}
 	n = strtoul(value, &end, 10);
@@ -224,6 +229,7 @@ const struct argp_option cmd_start_options[] = {
 	 "folder with configs.json and knobs.json, the configurations to try", 0},
 	{"allow-unsafe-kernel", OPT_ALLOW_UNSAFE_KERNEL, NULL, 0,
 	 "use hardware counters on kernels that are known to freeze by it", 0},
+	{"btf", 'b', "FILE", 0, "BTF of this kernel, where /sys/kernel/btf has none", 0},
 	{},
 };
 
@@ -245,6 +251,7 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 	opts.rate_hz = start.rate_hz;
 	opts.job_limit = start.job_limit;
 	opts.allow_unsafe_kernel = start.allow_unsafe_kernel;
+	opts.btf = start.btf;
 	opts.opt_path = opt_path = paths__find_opt();
 	knobs_dir = start.knobs_dir ? realpath(start.knobs_dir, NULL) : paths__find_knobs();
 	if (start.knobs_dir && !knobs_dir) {

@@ -43,6 +43,7 @@ const struct cmd cli_cmds[] = {
 		.help = "check what this machine offers and what is lost",
 		.func = cmd_doctor,
 		.group = CMD_DAEMON,
+		.options = cmd_doctor_options,
 	},
 	{
 		.name = "enroll",

@@ -150,6 +150,7 @@ static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 	struct halo_kernel_opts opts = {
 		.rate_hz = d->opts->rate_hz,
 		.allow_unsafe = d->opts->allow_unsafe_kernel,
+		.btf = d->opts->btf,
 		.feed = getenv("HALO_BRANCH_FEED"),
 	};
 	int ret;

@@ -9,6 +9,7 @@
 struct halo_daemon_opts {
 	unsigned int rate_hz;	  /* samples per CPU and second; 0: the default */
 	bool allow_unsafe_kernel; /* see halo_kernel_opts */
+	const char *btf;	  /* the same */
 	const char *opt_path;	/* the worker, halo-opt; NULL: beside this program, then in PATH */
 	const char *knobs_dir;	/* holds configs.json; NULL: built-in configurations */
 	unsigned int job_limit; /* seconds of wall time that a compilation gets; 0: the default */

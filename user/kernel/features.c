@@ -45,12 +45,21 @@ static int libbpf_verdict(int ret, char *detail, size_t size)
 	return 0;
 }
 
+static const char *btf_path; /* NULL: the kernel's own */
+
+void halo_features__set_btf(const char *path)
+{
+	btf_path = path;
+}
+
 static int probe_btf(char *detail, size_t size)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
 	int err = btf ? 0 : -errno;
 
 	btf__free(btf);
+	if (!err && btf_path)
+		snprintf(detail, size, "%s", btf_path);
 	return verdict(err, detail, size);
 }
 
@@ -210,7 +219,7 @@ static int probe_branches(char *detail, size_t size)
 /* All of it at once, for a moment: what the rows above may have missed shows here. */
 static int probe_load(char *detail, size_t size)
 {
-	const struct halo_kernel_opts opts = {.no_pin = true};
+	const struct halo_kernel_opts opts = {.no_pin = true, .btf = btf_path};
 	struct halo_err err = {0};
 	struct halo_kernel *k;
 
@@ -230,7 +239,7 @@ static int probe_load(char *detail, size_t size)
 const struct halo_feature halo_features[] = {
 	{"BTF", "5.4", "341dfcf8d78e", true,
 	 "nothing works: the programs find the kernel's structs by it",
-	 "use a kernel with CONFIG_DEBUG_INFO_BTF", probe_btf},
+	 "use a kernel with CONFIG_DEBUG_INFO_BTF, or give its BTF: --btf FILE", probe_btf},
 	{"perf_event programs", "4.9", "0515e5999a46", true, "no sampling",
 	 "use a kernel with CONFIG_BPF_EVENTS and CONFIG_PERF_EVENTS", probe_perf_event},
 	{"raw_tracepoint programs", "5.10", "1b4d60ec162f", true,

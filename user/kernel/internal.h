@@ -107,6 +107,7 @@ struct halo_kernel {
 	bool pinned;
 	bool feed;
 	bool as_old;
+	const char *btf; /* see halo_kernel_opts */
 	bool no_exchange; /* the kernel has no atomic exchange: see cost.bpf.h */
 
 	int n_cpus; /* that there can be */

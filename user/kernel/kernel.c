@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Load, pin, attach; and the reverse. */
+#include <bpf/btf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,33 @@ static unsigned int pid_namespace(void)
 	return st.st_ino;
 }
 
+static int check_btf(const struct halo_kernel *k, struct halo_err *err)
+{
+	struct btf *btf;
+	int ret;
+
+	if (!k->btf) {
+		if (!access(VMLINUX_BTF, R_OK))
+			return 0;
+		ret = -errno;
+		halo_err__set(err, ret, "Can't load the BPF programs");
+		halo_err__cause(err, VMLINUX_BTF " can't be read: %s", strerror(-ret));
+		halo_err__remedy(err, "as root, use a kernel with CONFIG_DEBUG_INFO_BTF, or give "
+				      "its BTF: halo-bpf start --btf FILE");
+		return ret;
+	}
+	btf = btf__parse(k->btf, NULL);
+	if (btf) {
+		btf__free(btf);
+		return 0;
+	}
+	ret = -errno;
+	halo_err__set(err, ret, "Can't read BTF from %s: %s", k->btf, strerror(-ret));
+	halo_err__remedy(err, "make it of this kernel's vmlinux: pahole --btf_encode_detached FILE "
+			      "vmlinux");
+	return ret;
+}
+
 /* Some come in two forms: see cost.bpf.h. */
 static int choose_programs(struct halo_kernel *k)
 {
@@ -145,16 +173,13 @@ static int choose_programs(struct halo_kernel *k)
 
 static int load(struct halo_kernel *k, struct halo_err *err)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = k->btf);
 	int ret, cpus = libbpf_num_possible_cpus();
 
-	if (access(VMLINUX_BTF, R_OK)) {
-		ret = -errno;
-		halo_err__set(err, ret, "Can't load the BPF programs");
-		halo_err__cause(err, VMLINUX_BTF " can't be read: %m");
-		halo_err__remedy(err, "use a kernel with CONFIG_DEBUG_INFO_BTF, as root");
+	ret = check_btf(k, err);
+	if (ret)
 		return ret;
-	}
-	k->skel = halo_bpf__open();
+	k->skel = halo_bpf__open_opts(&opts);
 	if (!k->skel)
 		return halo_err__set(err, -errno, "Can't open the BPF programs: %m");
 	k->skel->rodata->halo_nr_cpus = cpus > 0 ? cpus : 1;
@@ -224,6 +249,8 @@ int halo_kernel__open(const struct halo_kernel_opts *opts, halo_event_fn on_even
 		halo_denylist__blocks(k->unsafe, sizeof(k->unsafe));
 	k->feed = opts->feed;
 	k->as_old = opts->as_old;
+	k->btf = opts->btf;
+	halo_features__set_btf(k->btf);
 	k->table_buckets = opts->table_buckets ?: HALO_DEFAULT_BUCKETS;
 	k->on_event = on_event;
 	k->event_ctx = ctx;

@@ -25,6 +25,8 @@ struct halo_kernel_opts {
 	unsigned int rate_hz;
 	/* Sample by hardware counters on kernels that are known to freeze by it. */
 	bool allow_unsafe;
+	/* File with BTF of this very kernel, for one that shows none itself; NULL: /sys/kernel/btf. */
+	const char *btf;
 	const char *root; /* tests: where sys and proc of another machine lie; NULL: "" */
 	/*
 	 * Kernel memory for the frame descriptions of all files, in units of 256 KiB, which do for some
@@ -172,6 +174,9 @@ struct halo_feature {
 };
 
 /* features.c: what the kernel can do. environment.c: how the machine is set up. */
+/* For the probes: halo_kernel_opts.btf. */
+void halo_features__set_btf(const char *path);
+
 extern const struct halo_feature halo_features[];
 extern const size_t halo_features_count;
 extern const struct halo_feature halo_environment[];
