@@ -116,6 +116,11 @@ report_verifier() {
 	fi
 	for kernel in $(awk '{ print $1 }' "$work/verifier" | sort -u); do
 		[ "$kernel" != running ] || continue # may be any
+		if ! grep -q "^$kernel " "$VERIFIER"; then
+			record "$kernel" - "verifier counts" 0 0 1 0 "none are checked in for it: run -u"
+			echo "  $kernel: no verifier counts are checked in: selftests/vm/run -u" >>"$work/skips"
+			continue
+		fi
 		awk -v kernel="$kernel" -v slack="$VERIFIER_SLACK" -v max="$VERIFIER_MAX" '
 			$1 != kernel { next }
 			FILENAME == ARGV[1] { known[$2] = $3; next }
