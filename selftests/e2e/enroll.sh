@@ -30,10 +30,21 @@ run() {
 	wait_for 10 test "$(readlink "/proc/$pid/exe")" != ""
 }
 
+# Is the process known to the kernel side?
+sampled() {
+	bpftool -j map lookup pinned /sys/fs/bpf/halo/halo_proc key hex $(printf '%08x' "$1" |
+		sed 's/\(..\)\(..\)\(..\)\(..\)/\4 \3 \2 \1/') >"$WORK/entry" 2>/dev/null
+}
+
+# Neither attached nor sampled, and status says why.
+left_alone() {
+	! sampled "$1" && [[ $(halo -j status | jq -r --argjson pid "$1" \
+		'.programs[].pids[] | select(.pid == $pid).reason') == *HALO_DISABLE=1* ]]
+}
+
 # followed PID [BUILD-ID]: by the kernel side, and by the daemon as a process of that program
 followed() {
-	bpftool -j map lookup pinned /sys/fs/bpf/halo/halo_proc key hex $(printf '%08x' "$1" |
-		sed 's/\(..\)\(..\)\(..\)\(..\)/\4 \3 \2 \1/') >"$WORK/entry" 2>/dev/null &&
+	sampled "$1" &&
 		[ "$(halo -j status | jq --argjson pid "$1" --arg id "${2-}" '[.programs[] |
 			select($id == "" or .build_id == $id) | .pids[] | select(.pid == $pid)] | length')" = 1 ]
 }
@@ -65,6 +76,16 @@ halo enroll "$id" >/dev/null
 tap_run "by build-id, while it runs" wait_for 20 followed "$early" "$id"
 forget "$id"
 end_process "$early"
+
+# HALO_DISABLE=1 means the same whenever the program was enrolled.
+HALO_DISABLE=1 run "$WORK/app" && early=$pid
+halo enroll "$WORK/app" >/dev/null
+HALO_DISABLE=1 run "$WORK/app" && late=$pid
+tap_run "one that was started with HALO_DISABLE=1 is left alone" wait_for 20 left_alone "$early"
+tap_run "and so is one that starts with it later" wait_for 20 left_alone "$late"
+forget "$WORK/app"
+end_process "$early"
+end_process "$late"
 
 # Nothing runs, but it was seen when it did: started once with the daemon there.
 build seen

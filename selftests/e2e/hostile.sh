@@ -60,17 +60,52 @@ pid=$!
 at_exit "end_process $pid"
 wait_for 20 grep -q ready "$WORK/ready" || skip_all "no userfaultfd"
 
+# Another one that does no such thing, and comes after it.
+cat >"$WORK/other.c" <<-END
+	#include <unistd.h>
+
+	__attribute__((noinline)) void work(volatile long *sum)
+	{
+		for (long i = 0; i < 1000; i++)
+			*sum += i;
+	}
+
+	int main(void)
+	{
+		for (volatile long sum = 0;; usleep(1000))
+			work(&sum);
+	}
+END
+"$HALO_CC" -O2 -o "$WORK/other" "$WORK/other.c"
+HALO_SOCKET=$WORK/none "$WORK/other" &
+other=$!
+at_exit "end_process $other"
+
+reason_of() {
+	program_status "$WORK/app" | jq -r ".pids[] | select(.pid == $1).reason"
+}
+is_refused() {
+	[[ $(reason_of "$1") == *waiting* ]]
+}
+log_line() {
+	grep -n "$1" "$DAEMON_LOG" | head -n 1 | cut -d: -f1
+}
+
 # Ends before the daemon does: a daemon that hangs could not be ended.
 timeout 30 "$HALO_BPF" enroll "$WORK/app" >/dev/null 2>&1 || true
-if output=$(timeout 30 "$HALO_BPF" -j status); then
-	tap_ok "the daemon answers"
-else
-	tap_not_ok "the daemon answers"
-fi
+timeout 30 "$HALO_BPF" enroll "$WORK/other" >/dev/null
+tap_run "the daemon answers" timeout 30 "$HALO_BPF" -j status
+wait_for 30 is_refused "$pid" || true
 tap_like "status says why it is not attached" "keeps whoever examines it waiting" \
-	"$(jq -r '.programs[].pids[].reason' <<<"$output")"
+	"$(reason_of "$pid")"
+second=$(log_line "process $other attached from outside")
+first=$(log_line "process $pid is not attached")
+tap_is "nobody else waits for it: a program that came later was attached before" "yes" \
+	"$([ "${second:-9999}" -lt "${first:-0}" ] && echo yes || cat "$DAEMON_LOG")"
 tap_is "the program runs on" "$pid" "$(pgrep -x app -P $$)"
 end_process "$pid"
+end_process "$other"
+halo unenroll "$WORK/other" >/dev/null
 halo unenroll "$WORK/app" >/dev/null
 
 # Says hello as a stub does, and no more.

@@ -89,23 +89,9 @@ static int start(int (*fn)(void *ctx), struct shared *shared, const int *keep, s
 	return failed ? halo_err__set(err, -EAGAIN, "cannot fork") : 0;
 }
 
-static int wait_end(int end, const struct shared *shared, unsigned int ms, struct halo_err *err)
+int halo_aside__start(int (*fn)(void *ctx), const void *ctx, size_t size, const int *keep,
+		      size_t n_keep, struct halo_aside *aside, struct halo_err *err)
 {
-	uint64_t deadline = now_ns() + ms * NS_PER_MS, now;
-	struct pollfd poll_end = {.fd = end, .events = POLLIN};
-
-	while ((now = now_ns()) < deadline)
-		if (poll(&poll_end, 1, (int)((deadline - now) / NS_PER_MS) + 1) == 1)
-			break;
-	if (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE))
-		return 0;
-	return halo_err__set(err, -ETIME, "it keeps whoever examines it waiting");
-}
-
-int halo_aside__run(int (*fn)(void *ctx), void *ctx, size_t size, const int *keep, size_t n_keep,
-		    unsigned int ms, struct halo_err *err)
-{
-	__cleanup_fd int end = -1;
 	struct shared *shared;
 	int ret;
 
@@ -116,13 +102,52 @@ int halo_aside__run(int (*fn)(void *ctx), void *ctx, size_t size, const int *kee
 	if (shared == MAP_FAILED)
 		return halo_err__set(err, -errno, "out of memory");
 	memcpy(shared + 1, ctx, size);
-	ret = start(fn, shared, keep, n_keep, &end, err);
-	if (ret == 0)
-		ret = wait_end(end, shared, ms, err);
-	if (ret == 0) {
-		memcpy(ctx, shared + 1, size);
-		ret = shared->ret;
+	*aside = (struct halo_aside){.shared = shared, .size = size, .end = -1};
+	ret = start(fn, shared, keep, n_keep, &aside->end, err);
+	if (ret) {
+		zclose(&aside->end);
+		munmap(shared, sizeof(*shared) + size);
 	}
-	munmap(shared, sizeof(*shared) + size);
 	return ret;
+}
+
+bool halo_aside__wait(const struct halo_aside *aside, unsigned int ms)
+{
+	uint64_t begin = now_ns(), deadline = begin + ms * NS_PER_MS, now = begin;
+	struct pollfd poll_end = {.fd = aside->end, .events = POLLIN};
+
+	do {
+		if (poll(&poll_end, 1, (int)((deadline - now + NS_PER_MS - 1) / NS_PER_MS)) == 1)
+			return true;
+		now = now_ns();
+	} while (now < deadline);
+	return false;
+}
+
+int halo_aside__finish(struct halo_aside *aside, void *ctx, struct halo_err *err)
+{
+	struct shared *shared = aside->shared;
+	int ret;
+
+	if (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE)) {
+		memcpy(ctx, shared + 1, aside->size);
+		ret = shared->ret;
+	} else {
+		ret = halo_err__set(err, -ETIME, "it keeps whoever examines it waiting");
+	}
+	munmap(shared, sizeof(*shared) + aside->size);
+	zclose(&aside->end);
+	return ret;
+}
+
+int halo_aside__run(int (*fn)(void *ctx), void *ctx, size_t size, const int *keep, size_t n_keep,
+		    unsigned int ms, struct halo_err *err)
+{
+	struct halo_aside aside;
+	int ret = halo_aside__start(fn, ctx, size, keep, n_keep, &aside, err);
+
+	if (ret)
+		return ret;
+	halo_aside__wait(&aside, ms);
+	return halo_aside__finish(&aside, ctx, err);
 }

@@ -133,10 +133,25 @@ int halo_family__offer(struct halo_family *f, struct halo_arena *arena, struct h
 		       int fds[HALO_MAP_COUNT], struct halo_err *err);
 
 /*
- * Attach a running process by ptrace of one thread, from a helper process. Returns after it is
- * done or refused; the reason for a refusal (another tracer, seccomp, vfork, a namespace…) is in
- * @err. @stopped_us: how long the thread was stopped.
+ * Attach a running process by ptrace of one thread, from a helper process: begin, and have the outcome
+ * when halo_inject__fd() is readable. The reason for a refusal (another tracer, seccomp, vfork, a
+ * namespace…) is in @err; -ETIME: the helper is not done yet and left behind, which should be after
+ * HALO_INJECT_MS only. @stopped_us: how long the thread was stopped.
  */
+#define HALO_INJECT_MS 5000
+
+struct halo_attempt;
+
+int halo_inject__start(pid_t pid, const struct halo_prepared *p, const struct halo_layout *layout,
+		       struct halo_family *f, struct halo_arena *arena, struct halo_attempt **out,
+		       struct halo_err *err);
+int halo_inject__fd(const struct halo_attempt *a);
+/* Whether it is done within @ms milliseconds. */
+bool halo_inject__wait(const struct halo_attempt *a, unsigned int ms);
+/* The outcome; @a is gone. */
+int halo_inject__finish(struct halo_attempt *a, unsigned int *stopped_us, struct halo_err *err);
+
+/* All of it, waiting in between. */
 int halo_inject__attach(pid_t pid, const struct halo_prepared *p, const struct halo_layout *layout,
 			struct halo_family *f, struct halo_arena *arena, unsigned int *stopped_us,
 			struct halo_err *err);

@@ -151,7 +151,7 @@ static bool on_hello(struct peer *peer, const void *msg, ssize_t len)
 		return false;
 	proc = halo_process__find(p, peer->pid);
 	/* Enrolled, and attached from outside, while it was connecting; or a second copy of a library. */
-	if (proc && halo_process__is_attached(proc))
+	if (proc && (proc->attaching || halo_process__is_attached(proc)))
 		return false;
 	if (!proc)
 		halo_process__exec(p, peer->pid, 0);

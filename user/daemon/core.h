@@ -103,11 +103,13 @@ struct halo_process {
 	struct halo_program *program;
 	pid_t pid;
 	uint64_t start_ns;
-	struct halo_group *group; /* NULL: not attached */
-	unsigned int attempts;	  /* from outside */
-	bool final;		  /* refused for good: no more attempts */
-	char reason[256];	  /* why it is not attached */
-	struct halo_timer timer;  /* attaches it unless its constructor did */
+	struct halo_group *group;	  /* NULL: not attached */
+	unsigned int attempts;		  /* from outside */
+	struct halo_attaching *attaching; /* the one that goes on, see attaching.h */
+	bool final;			  /* refused for good: no more attempts */
+	bool left_alone;		  /* as its environment wants: not sampled either */
+	char reason[256];		  /* why it is not attached */
+	struct halo_timer timer;	  /* attaches it unless its constructor did */
 };
 
 /* One enrolled binary. */
@@ -188,6 +190,7 @@ struct halo_daemon {
 	TAILQ_HEAD(, halo_recording) recordings;
 	struct halo_workers workers;
 	uint32_t next_family;
+	unsigned int n_slow; /* processes that take their time to be attached */
 
 	struct halo_known *known; /* by exe_id - 1 */
 	uint32_t n_known;

@@ -8,15 +8,12 @@
 #include <sys/stat.h>
 
 #include "../lib/util.h"
-#include "aside.h"
 #include "identity.h"
 #include "inject.h"
 #include "maps.h"
 #include "module.h"
 
-#define PF_EXITING  0x4 /* the kernel's, in the flags of /proc/PID/stat */
-#define ENVIRON_MAX (256 << 10)
-#define WAIT_MS	    1000 /* for the environment of a process */
+#define PF_EXITING 0x4 /* the kernel's, in the flags of /proc/PID/stat */
 /* Debug information makes files of the same contents larger; what is larger still is not read. */
 #define LARGER_MAX  16
 #define CHECKED_MAX 256 /* files compared by contents in one walk through /proc */
@@ -260,23 +257,6 @@ static ssize_t read_proc(pid_t pid, const char *name, char *buf, size_t size)
 		got += n;
 	buf[got] = '\0';
 	return n < 0 ? -1 : (ssize_t)got;
-}
-
-static int is_disabled(void *ctx)
-{
-	const pid_t *pid = ctx;
-	__cleanup_free char *env = malloc(ENVIRON_MAX);
-	ssize_t n = env ? read_proc(*pid, "environ", env, ENVIRON_MAX) : -1;
-
-	for (ssize_t at = 0; at < n; at += strlen(env + at) + 1)
-		if (!strcmp(env + at, "HALO_DISABLE=1"))
-			return 1;
-	return 0;
-}
-
-int halo_identity__disabled(pid_t pid, struct halo_err *err)
-{
-	return halo_aside__run(is_disabled, &pid, sizeof(pid), NULL, 0, WAIT_MS, err);
 }
 
 /* The fields of /proc/PID/stat from the third on, in @buf. The name before may hold anything. */

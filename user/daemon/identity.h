@@ -41,8 +41,6 @@ void halo_identity__each_process(const struct halo_program *p, void (*fn)(void *
 /* A process whose executable has the build-id; 0: none. */
 pid_t halo_identity__pid_by_build_id(const struct halo_buildid *id);
 
-/* HALO_DISABLE=1 in the environment that the process was started with: 1, else 0; or an error. */
-int halo_identity__disabled(pid_t pid, struct halo_err *err);
 /* Start of the process since boot in ns, in steps of 10 ms; 0 if it is gone. */
 uint64_t halo_identity__start_ns(pid_t pid);
 /* Whether the process that began then is gone, or its last thread is on its way out. */

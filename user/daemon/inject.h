@@ -20,6 +20,8 @@ int halo_inject__offer(struct halo_injection *inj, const int pair[2], int *socke
 /* With the thread let go: wait for it to have closed all, and hear whether it has its mappings. */
 int halo_inject__answer(struct halo_injection *inj, int socket, struct halo_err *err);
 
+/* -ECANCELED: its environment says that it is to be left alone. */
+int halo_inject__check_allowed(const struct halo_injection *inj, struct halo_err *err);
 /* Before: the slots are the program's own, slots and stub are as in the file, nobody is at it. */
 int halo_inject__check_before(const struct halo_injection *inj, const struct halo_family *f,
 			      struct halo_err *err);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,11 +10,41 @@
 #include "inject.h"
 #include "maps.h"
 
+#define ENVIRON_MAX (256 << 10)
+
 static int read_maps(pid_t pid, struct halo_maps *maps, struct halo_err *err)
 {
 	__cleanup_fd int proc = halo_proc__open(pid, err);
 
 	return proc < 0 ? proc : halo_maps__read(proc, maps, err);
+}
+
+/*
+ * As the program was started with it; a program may have written over it since, and its pages may keep
+ * whoever reads them waiting.
+ */
+int halo_inject__check_allowed(const struct halo_injection *inj, struct halo_err *err)
+{
+	__cleanup_free char *env = malloc(ENVIRON_MAX + 1);
+	__cleanup_fd int fd = -1;
+	size_t got = 0, at;
+	char path[32];
+	ssize_t n;
+
+	if (!env)
+		return halo_err__set(err, -ENOMEM, "out of memory");
+	snprintf(path, sizeof(path), "/proc/%d/environ", inj->tracee.pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return halo_err__set(err, -errno, "cannot read its environment: %m");
+	while (got < ENVIRON_MAX && (n = read(fd, env + got, ENVIRON_MAX - got)) > 0)
+		got += n;
+	env[got] = '\0';
+	for (at = 0; at < got; at += strlen(env + at) + 1)
+		if (strcmp(env + at, "HALO_DISABLE=1") == 0)
+			return halo_err__set(err, -ECANCELED,
+					     "HALO_DISABLE=1 is in its environment");
+	return 0;
 }
 
 static int check_private(pid_t pid, uint64_t slots, struct halo_err *err)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../lib/util.h"
-#include "adopt.h"
+#include "attaching.h"
 #include "identity.h"
 #include "process.h"
 #include "program.h"
@@ -13,10 +12,8 @@
 #define LOG_TAG "process"
 #include "../lib/log.h"
 
-/* How long a constructor has before the process is attached from outside, and between attempts. */
-#define GRACE_NS     (1 * HALO_SEC)
-#define RETRY_NS     (3 * HALO_SEC)
-#define MAX_ATTEMPTS 3
+/* How long a constructor has before the process is attached from outside. */
+#define GRACE_NS (1 * HALO_SEC)
 /* How long a search for processes attaches them as it finds them, and how far apart the others are. */
 #define SCAN_NS (500 * HALO_MS)
 #define TURN_NS (2 * HALO_MS)
@@ -121,13 +118,14 @@ static void leave_group(struct halo_process *proc)
 void halo_process__remove(struct halo_process *proc)
 {
 	halo_loop__cancel(proc->program->daemon->loop, &proc->timer);
+	halo_attaching__cancel(proc);
 	leave_group(proc);
 	TAILQ_REMOVE(&proc->program->processes, proc, link);
 	free(proc);
 }
 
 /* The kernel side may know the process by another binary, or has to from now on. */
-static void forget_in_kernel(const struct halo_process *proc)
+void halo_process__forget(const struct halo_process *proc)
 {
 	struct halo_daemon *d = proc->program->daemon;
 	struct halo_layout layout;
@@ -151,7 +149,7 @@ void halo_process__remove_all(struct halo_program *p)
 	struct halo_process *proc;
 
 	while ((proc = TAILQ_FIRST(&p->processes))) {
-		forget_in_kernel(proc);
+		halo_process__forget(proc);
 		halo_process__remove(proc);
 	}
 }
@@ -253,11 +251,7 @@ int halo_process__attached(struct halo_process *proc, struct halo_group *group,
 	return 0;
 }
 
-/*
- * Forked while its parent was being attached from outside, or while the program was not enrolled: its
- * mappings tell whether it shares slots, and whose.
- */
-static void join_by_mapping(struct halo_process *proc)
+void halo_process__join(struct halo_process *proc)
 {
 	struct halo_program *p = proc->program;
 	struct halo_layout layout;
@@ -277,92 +271,6 @@ static void join_by_mapping(struct halo_process *proc)
 	}
 }
 
-static int inject(struct halo_process *proc, struct halo_err *err)
-{
-	struct halo_program *p = proc->program;
-	unsigned int stopped_us = 0;
-	struct halo_layout layout;
-	struct halo_group *group;
-	char how[64];
-	int ret;
-
-	ret = halo_identity__layout(p, proc->pid, &layout, err);
-	if (ret)
-		return ret;
-	join_by_mapping(proc);
-	if (proc->group) {
-		proc->group->procs++;
-		proc->reason[0] = '\0';
-		return 0;
-	}
-	ret = halo_group__adopt(p, proc->pid, &layout, &group, err);
-	if (ret)
-		return ret;
-	if (group)
-		return halo_process__attached(proc, group, &layout, "by an earlier daemon");
-	ret = halo_identity__disabled(proc->pid, err);
-	if (ret > 0)
-		return halo_err__set(err, -ECANCELED, "HALO_DISABLE=1 is in its environment");
-	if (ret < 0)
-		return ret;
-	ret = halo_group__new(p, &layout, &group, err);
-	if (ret)
-		return ret;
-	ret = halo_inject__attach(proc->pid, p->prepared, &layout, group->family, p->arena,
-				  &stopped_us, err);
-	if (ret) {
-		halo_group__free(p, group);
-		/* Its samples count all the same. */
-		halo_process__announce(p, proc->pid, NULL, &layout);
-		return ret;
-	}
-	snprintf(how, sizeof(how), "from outside, stopped for %u us", stopped_us);
-	return halo_process__attached(proc, group, &layout, how);
-}
-
-static void attach(void *ctx);
-
-static void try_later(struct halo_process *proc, const struct halo_err *err)
-{
-	struct halo_loop *loop = proc->program->daemon->loop;
-
-	snprintf(proc->reason, sizeof(proc->reason), "%.150s%s%.100s", err->what,
-		 err->cause[0] ? ": " : "", err->cause);
-	if (err->code == -EALREADY)
-		snprintf(proc->reason, sizeof(proc->reason),
-			 "an earlier daemon attached it: it keeps what it runs until it is "
-			 "started anew");
-	/* All else waits for an attempt: one that was in vain for so long is not repeated. */
-	if (++proc->attempts >= MAX_ATTEMPTS || err->code == -ECANCELED || err->code == -ETIME) {
-		char reason[sizeof(proc->reason)];
-
-		memcpy(reason, proc->reason, sizeof(reason));
-		halo_process__refused(proc, reason);
-		return;
-	}
-	halo_loop__arm(loop, &proc->timer, halo_loop__now() + RETRY_NS, attach, proc);
-}
-
-static void attach(void *ctx)
-{
-	struct halo_process *proc = ctx;
-	struct halo_err err = {0};
-	int ret;
-
-	if (proc->group || proc->final)
-		return;
-	ret = inject(proc, &err);
-	if (!ret)
-		return;
-	if ((kill(proc->pid, 0) && errno == ESRCH) ||
-	    (ret == -ESTALE && proc->program->prepared->is_library)) {
-		forget_in_kernel(proc);
-		halo_process__remove(proc);
-		return;
-	}
-	try_later(proc, &err);
-}
-
 void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns)
 {
 	struct halo_process *proc = halo_process__find(p, pid);
@@ -374,7 +282,8 @@ void halo_process__exec(struct halo_program *p, pid_t pid, uint64_t start_ns)
 	if (!proc)
 		return;
 	snprintf(proc->reason, sizeof(proc->reason), "just started");
-	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
+	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS,
+		       halo_attaching__begin, proc);
 }
 
 static struct halo_group *group_by_id(const struct halo_program *p, uint32_t id)
@@ -399,13 +308,14 @@ void halo_process__fork(struct halo_program *p, pid_t pid, uint32_t family, uint
 	/* A child that is gone by now counts too: it may have passed the group on to its own. */
 	proc->group = group_by_id(p, family);
 	if (!proc->group)
-		join_by_mapping(proc);
+		halo_process__join(proc);
 	if (proc->group) {
 		proc->group->procs++;
 		return;
 	}
 	snprintf(proc->reason, sizeof(proc->reason), "forked before its parent was attached");
-	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS, attach, proc);
+	halo_loop__arm(p->daemon->loop, &proc->timer, halo_loop__now() + GRACE_NS,
+		       halo_attaching__begin, proc);
 }
 
 bool halo_process__is_attached(struct halo_process *proc)
@@ -433,7 +343,7 @@ static void look_at_group(struct halo_program *p, const struct halo_group *group
 		if (proc->group != group || halo_process__is_attached(proc))
 			continue;
 		halo_program__note(p, "process %d has closed it", proc->pid);
-		forget_in_kernel(proc);
+		halo_process__forget(proc);
 		halo_process__remove(proc);
 	}
 }
@@ -471,7 +381,7 @@ static void remove_dead(struct halo_program *p)
 		next = TAILQ_NEXT(proc, link);
 		if (is_alive(p, proc))
 			continue;
-		forget_in_kernel(proc);
+		halo_process__forget(proc);
 		halo_process__remove(proc);
 	}
 }
@@ -492,7 +402,7 @@ static void wait_turn(struct scan *scan, struct halo_process *proc)
 		halo_process__announce(p, proc->pid, NULL, &layout);
 	snprintf(proc->reason, sizeof(proc->reason), "waiting for its turn");
 	scan->turn_ns += TURN_NS;
-	halo_loop__arm(p->daemon->loop, &proc->timer, scan->turn_ns, attach, proc);
+	halo_loop__arm(p->daemon->loop, &proc->timer, scan->turn_ns, halo_attaching__begin, proc);
 }
 
 static void found(void *ctx, pid_t pid)
@@ -510,7 +420,7 @@ static void found(void *ctx, pid_t pid)
 		wait_turn(scan, proc);
 		return;
 	}
-	attach(proc);
+	halo_attaching__begin(proc);
 	if (scan->program->watched && !halo_identity__layout(scan->program, pid, &layout, NULL))
 		halo_process__announce(scan->program, pid, NULL, &layout);
 }
@@ -529,7 +439,8 @@ void halo_process__retire(struct halo_program *p)
 
 	for (; proc; proc = next) {
 		next = TAILQ_NEXT(proc, link);
-		forget_in_kernel(proc);
+		halo_attaching__settle(proc);
+		halo_process__forget(proc);
 		halo_loop__cancel(p->daemon->loop, &proc->timer);
 		if (!proc->group)
 			halo_process__remove(proc);
@@ -545,7 +456,7 @@ void halo_process__revive(struct halo_program *p)
 	find_all(p);
 	remove_dead(p);
 	TAILQ_FOREACH(proc, &p->processes, link)
-		if (!halo_identity__layout(p, proc->pid, &layout, NULL))
+		if (!proc->left_alone && !halo_identity__layout(p, proc->pid, &layout, NULL))
 			halo_process__announce(p, proc->pid, proc->group, &layout);
 }
 

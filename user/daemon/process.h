@@ -51,6 +51,13 @@ int halo_process__attached(struct halo_process *proc, struct halo_group *group,
  */
 int halo_process__announce(struct halo_program *p, pid_t pid, struct halo_group *group,
 			   const struct halo_layout *layout);
+/*
+ * One that was forked while its parent was being attached from outside, or while the program was not
+ * enrolled: its mappings tell whether it shares slots, and whose.
+ */
+void halo_process__join(struct halo_process *proc);
+/* The kernel side has the process no more as one of this binary. */
+void halo_process__forget(const struct halo_process *proc);
 /* It will not be attached: keep the reason for status. */
 void halo_process__refused(struct halo_process *proc, const char *reason);
 
