@@ -6,13 +6,10 @@ set -euo pipefail
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-need_root
-work_dir
-dir=$BUILD_DIR/selftests/e2e/attach
-driver=$dir/driver
-need_built "$driver" "$dir/target" "$dir/target-nopie" "$dir/target-static"
+# shellcheck source=selftests/e2e/attach/lib.sh
+. "$(dirname "$0")/attach/lib.sh"
+
 socket=$WORK/socket
-unset HALO_DISABLE HALO_SOCKET
 
 # serve EXECUTABLE HOW: a daemon on $socket, in the background, as $server.
 serve() {
@@ -29,35 +26,8 @@ run() {
 	echo "status $status"
 }
 
-# begin EXECUTABLE MODE: in the background as $target, until it is about to do what it is for.
-begin() {
-	: >"$WORK/target"
-	"$1" "$2" <"$WORK/input" >"$WORK/target" 2>&1 &
-	target=$!
-	wait_for 20 grep -q ready "$WORK/target"
-}
 
-# noticed_nothing TEXT: the target ends by itself, content. Not in a subshell: it is our child.
-noticed_nothing() {
-	local status=0
-	wait "$target" || status=$?
-	tap_is "$1: it noticed nothing" 0 "$status"
-	[ "$status" -eq 0 ] || sed 's/^/# /' "$WORK/target"
-}
-
-# asleep PID NUMBER: in that system call?
-asleep() {
-	[ "$(cut -d' ' -f1 "/proc/$1/syscall")" = "$2" ]
-}
-
-inject() {
-	timeout 60 "$driver" inject "$1" "$target" 2>&1
-}
-
-mkfifo "$WORK/input"
-exec 9<>"$WORK/input"
-
-for kind in target target-nopie target-static; do
+for kind in target target-nopie target-static target-static-pie; do
 	serve "$dir/$kind" right
 	tap_is "$kind: attached before main, and switched" $'ready\nstatus 0' \
 		"$(run "$dir/$kind" threads)"
@@ -160,7 +130,7 @@ done <<-END
 	signal 232
 END
 
-for kind in target-nopie target-static; do
+for kind in target-nopie target-static target-static-pie; do
 	begin "$dir/$kind" busy
 	tap_like "$kind: attached while it ran" "switched" "$(inject "$dir/$kind" || true)"
 	noticed_nothing "$kind"

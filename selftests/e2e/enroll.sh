@@ -49,6 +49,10 @@ followed() {
 			select($id == "" or .build_id == $id) | .pids[] | select(.pid == $pid)] | length')" = 1 ]
 }
 
+attached() {
+	[ "$(halo -j status | jq --argjson pid "$1" '.programs[].pids[] | select(.pid == $pid).attached')" = true ]
+}
+
 not_followed() {
 	! followed "$@"
 }
@@ -122,6 +126,37 @@ halo enroll "$first" >/dev/null
 tap_run "one whose file is gone is enrolled by pid" wait_for 20 followed "$first" "$id"
 forget "$id"
 for pid in "$first" "$second" "$upgraded"; do end_process "$pid"; done
+
+# A build-id is a name that anyone may give to a file. Its processes are of no program but their own.
+build honest
+build forged
+honest_id=$(id_of "$WORK/honest")
+objcopy --dump-section .note.gnu.build-id="$WORK/note" "$WORK/honest" /dev/null
+objcopy --update-section .note.gnu.build-id="$WORK/note" "$WORK/forged"
+tap_is "a forged file has the other's build-id" "$honest_id" "$(id_of "$WORK/forged")"
+run "$WORK/forged" && before=$pid
+halo enroll "$WORK/honest" >/dev/null
+run "$WORK/forged" && after=$pid
+run "$WORK/honest" && honest=$pid
+tap_run "the honest one is attached" wait_for 20 attached "$honest"
+tap_is "the forged ones are not, nor are they sampled" "no no" "$(for pid in "$before" "$after"; do
+	followed "$pid" || sampled "$pid" || grep -q /arena- "/proc/$pid/maps" || echo no
+done | xargs)"
+
+# Two users of one binary: each process has slots of its own.
+chmod 755 "$WORK"
+setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$WORK/honest" 1 50 &
+nobody=$!
+at_exit "kill -KILL $nobody 2>/dev/null"
+tap_run "another user's process of it is attached too" wait_for 20 attached "$nobody"
+slots_of() {
+	sed -n 's/.* \(.*slots-[0-9]*\)$/\1/p' "/proc/$1/maps"
+}
+tap_is "with slots of its own" "2" "$(for pid in "$honest" "$nobody"; do
+	slots_of "$pid"
+done | sort -u | wc -l)"
+forget "$honest_id"
+for pid in "$before" "$after" "$honest" "$nobody"; do end_process "$pid"; done
 
 # In a container: namespaces of its own, at a path that is nothing here.
 build inside -static

@@ -108,10 +108,13 @@ end_process "$other"
 halo unenroll "$WORK/other" >/dev/null
 halo unenroll "$WORK/app" >/dev/null
 
-# Says hello as a stub does, and no more.
+# Says hello as a stub does, and no more. Under a filter, so that it is not attached from outside either.
 cat >"$WORK/silent.c" <<-END
 	#include <halo/attach.h>
 	#include <halo/prepared.h>
+	#include <linux/filter.h>
+	#include <linux/seccomp.h>
+	#include <sys/prctl.h>
 	#include <sys/socket.h>
 	#include <sys/un.h>
 	#include <unistd.h>
@@ -132,7 +135,11 @@ cat >"$WORK/silent.c" <<-END
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 		volatile long sum = 0;
 		char offer;
+		struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		struct sock_fprog filter = {1, &allow};
 
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 		work(&sum);
 		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
 		    send(fd, &hello, sizeof(hello), 0) < 0 || recv(fd, &offer, 1, 0) < 0)

@@ -14,7 +14,7 @@
 
 /* Thread-local blocks are far smaller. */
 #define RSEQ_DISTANCE_MAX (1LL << 24)
-#define WAIT_MS		  1000
+#define WAIT_MS		  100 /* that a process may hold the daemon */
 
 /* Where an ELF file defines the two variables of the rseq ABI of glibc; link-time, 0: not there. */
 struct rseq_symbols {

@@ -29,7 +29,12 @@ $(ATTACH_DIR)/target-static: selftests/e2e/attach/target.c $(PREPARE_ALL)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BUILD)/halo-cc $(ATTACH_TARGET_FLAGS) -static $< -o $@
 
-ATTACH_ALL := $(addprefix $(ATTACH_DIR)/,driver target target-nopie target-static)
+$(ATTACH_DIR)/target-static-pie: selftests/e2e/attach/target.c $(PREPARE_ALL)
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BUILD)/halo-cc $(ATTACH_TARGET_FLAGS) -static-pie $< -o $@
+
+ATTACH_ALL := $(addprefix $(ATTACH_DIR)/,driver target target-nopie target-static target-static-pie)
 TESTS += $(ATTACH_ALL)
 .PHONY: attach-tests
 attach-tests: $(ATTACH_ALL)

@@ -5,6 +5,7 @@
  * other code and back, and says what happened. Exit status 0: all as asked for.
  *
  *   driver inject EXECUTABLE PID            attach the running process
+ *   driver try EXECUTABLE PID               the same, and leave it at that
  *   driver serve EXECUTABLE SOCKET HOW      answer the first process that connects: see hows[]
  *   driver images EXECUTABLE PID LIST       attach the running process and switch it to images: LIST
  *                                           has lines "SLOT ENTRY PLACE FOLDER" with link-time
@@ -205,7 +206,7 @@ static int images(pid_t pid, const char *list)
 	return 0;
 }
 
-static int inject(pid_t pid)
+static int inject(pid_t pid, bool once)
 {
 	unsigned int stopped_us, fds = count(pid, "fd"), threads = count(pid, "task");
 
@@ -217,6 +218,8 @@ static int inject(pid_t pid)
 	}
 	printf("attached, stopped for %u us\n", stopped_us);
 	fflush(stdout);
+	if (once)
+		return 0;
 	if (count(pid, "fd") != fds || count(pid, "task") != threads)
 		fail("a descriptor or a thread is left in the program");
 	switch_around(pid);
@@ -409,7 +412,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "images") == 0)
 		return argc == 5 ? images(atoi(argv[3]), argv[4]) : 2;
 	find_work();
-	if (strcmp(argv[1], "inject") == 0)
-		return inject(atoi(argv[3]));
+	if (strcmp(argv[1], "inject") == 0 || strcmp(argv[1], "try") == 0)
+		return inject(atoi(argv[3]), strcmp(argv[1], "try") == 0);
 	return argc == 5 ? serve(argv[3], argv[4]) : 2;
 }

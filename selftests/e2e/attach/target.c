@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,11 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,8 +35,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <grp.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <sys/single_threaded.h>
+#include <sys/uio.h>
 
 extern char __halo_slots_begin[] __attribute__((visibility("hidden")));
 
@@ -117,6 +127,30 @@ static void threads(void)
 		pthread_join(thread[i], NULL);
 }
 
+/* So many that the one to be stopped has to be chosen among those that sleep, too. */
+static void *now_and_then(void *arg)
+{
+	volatile long x = 7;
+
+	while (work(x) != LAST)
+		usleep(1000);
+	return arg;
+}
+
+static void hundred_threads(void)
+{
+	pthread_t thread[100];
+	size_t i;
+
+	for (i = 0; i < 100; i++)
+		if (pthread_create(&thread[i], NULL, now_and_then, NULL))
+			fail("pthread_create");
+	ready();
+	for (i = 0; i < 100; i++)
+		pthread_join(thread[i], NULL);
+	exit(0);
+}
+
 /* Children are forked once the parent is attached, and see what it sees. */
 static void children(void)
 {
@@ -192,6 +226,50 @@ static void sleep_in_sigtimedwait(void)
 		fail("sigtimedwait");
 }
 
+static void sleep_in_poll(void)
+{
+	ready();
+	if (poll(NULL, 0, 1000))
+		fail("poll");
+}
+
+static void sleep_in_futex(void)
+{
+	struct timespec ts = {1, 0};
+	uint32_t word = 0;
+
+	ready();
+	if (!syscall(SYS_futex, &word, FUTEX_WAIT, 0, &ts, NULL, 0) || errno != ETIMEDOUT)
+		fail("futex");
+}
+
+static void sleep_in_wait(void)
+{
+	int status;
+
+	if (fork() == 0) {
+		sleep(1);
+		_exit(7);
+	}
+	ready();
+	if (wait(&status) < 0 || WEXITSTATUS(status) != 7)
+		fail("wait");
+}
+
+static void sleep_in_recv(void)
+{
+	struct timeval limit = {1, 0};
+	int pair[2];
+	char c;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		fail("socketpair");
+	ready();
+	if (recv(pair[0], &c, 1, 0) >= 0 || errno != EAGAIN)
+		fail("recv");
+}
+
 static volatile sig_atomic_t alarms;
 
 static void on_alarm(int sig)
@@ -213,6 +291,27 @@ static void signals(void)
 	all(NULL);
 	if (!alarms || signal(SIGTRAP, SIG_DFL) != SIG_IGN)
 		fail("signals");
+	exit(0);
+}
+
+static void on_small_stack(int sig)
+{
+	(void)sig;
+	ready();
+	all(NULL);
+}
+
+/* All of it happens in a handler, on a stack that has no room to spare. */
+static void in_handler(void)
+{
+	struct sigaction act = {.sa_handler = on_small_stack, .sa_flags = SA_ONSTACK};
+	stack_t stack = {.ss_size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 4096};
+	char *mem = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	stack.ss_sp = mem + 65536 - (stack.ss_size + 4095) / 4096 * 4096;
+	if (mprotect(stack.ss_sp, stack.ss_size, PROT_READ | PROT_WRITE) ||
+	    sigaltstack(&stack, NULL) || sigaction(SIGUSR2, &act, NULL) || raise(SIGUSR2))
+		fail("in_handler");
 	exit(0);
 }
 
@@ -316,6 +415,280 @@ static void in_vfork(void)
 	}
 }
 
+/* What the kernel, the C library and others see of a process. */
+static void describe(char text[static 4096])
+{
+	static const char *const keys[] = {"Threads", "SigPnd", "SigBlk",  "SigIgn", "SigCgt",
+					   "Cap",     "NoNew",	"Seccomp", "Uid",    "TracerPid"};
+	FILE *f = fopen("/proc/self/status", "r");
+	struct sched_param param;
+	char line[256];
+	size_t len = 0, i;
+	int fd;
+
+	while (f && fgets(line, sizeof(line), f))
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+				len += (size_t)sprintf(text + len, "%s", line);
+	if (f)
+		fclose(f);
+	for (fd = 0; fd < 100; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			len += (size_t)sprintf(text + len, "fd %d\n", fd);
+	sched_getparam(0, &param);
+	sprintf(text + len, "single threaded %d\npolicy %d %d, nice %d\n", __libc_single_threaded,
+		sched_getscheduler(0), param.sched_priority, getpriority(PRIO_PROCESS, 0));
+}
+
+#ifdef RSEQ_SIG
+/*
+ * Half of the time in a restartable sequence, which must not be diverted: the kernel would have it begin
+ * again, and that would be lost. The last of the data words tells that the process is attached.
+ */
+static void in_sequence(void)
+{
+	struct rseq *rseq = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	volatile uint64_t *word = (void *)(__halo_slots_begin + 2 * 4096 - 8);
+	uint32_t diverted = 0;
+	volatile int i;
+
+	ready();
+	while (!*word && !diverted) {
+		__asm__ volatile(".pushsection __rseq_cs, \"aw\"\n"
+				 ".balign 32\n"
+				 "9:	.long 0, 0\n"
+				 "	.quad 1f, 2f - 1f, 4f\n"
+				 ".popsection\n"
+				 "	leaq 9b(%%rip), %%rax\n"
+				 "	movq %%rax, %[cs]\n"
+				 "1:	movq %[word], %%rdx\n"
+				 "	movl $20000, %%ecx\n"
+				 "3:	decl %%ecx\n"
+				 "	jnz 3b\n"
+				 "	cmpq %[word], %%rdx\n"
+				 "	je 2f\n"
+				 "	movl $1, %[diverted]\n"
+				 "2:	jmp 5f\n"
+				 "	.byte 0x0f, 0xb9, 0x3d\n"
+				 "	.long %c[sig]\n"
+				 "4:\n"
+				 "5:\n"
+				 : [cs] "=m"(rseq->rseq_cs), [diverted] "+m"(diverted)
+				 : [word] "m"(*word), [sig] "i"(RSEQ_SIG)
+				 : "rax", "rcx", "rdx", "cc", "memory");
+		for (i = 0; i < 20000; i++)
+			;
+	}
+	errno = 0;
+	if (diverted)
+		fail("diverted inside a restartable sequence");
+	all(NULL);
+	exit(0);
+}
+#endif
+
+/* That an attach changes nothing of it, nor what a program may do to itself. */
+static void unchanged(void)
+{
+	char before[4096], after[4096];
+	int fd = open("/proc/self/ns/mnt", O_RDONLY);
+
+	describe(before);
+	ready();
+	until(VARIANT);
+	describe(after);
+	if (strcmp(before, after) != 0) {
+		printf("before:\n%safter:\n%s", before, after);
+		exit(1);
+	}
+	/* What only processes of one thread may do. */
+	if (fd < 0 || setns(fd, CLONE_NEWNS) || unshare(CLONE_NEWNS | CLONE_FS | CLONE_FILES) ||
+	    unshare(CLONE_NEWUSER))
+		fail("namespaces");
+	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_NAME, "other"))
+		fail("prctl");
+	until(OWN);
+	until(LAST);
+	exit(0);
+}
+
+/* What an attached program may do that leaves it less than it had; its code is switched on. */
+static void attached_and(void (*restrict_itself)(void))
+{
+	ready();
+	until(VARIANT);
+	restrict_itself();
+	until(OWN);
+	until(LAST);
+	syscall(SYS_exit, 0);
+}
+
+static void drop_rights(void)
+{
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		fail("setuid");
+}
+
+static void change_root(void)
+{
+	if (chroot("/proc/self/fdinfo") || chdir("/"))
+		fail("chroot");
+}
+
+static void be_strict(void)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		fail("strict");
+}
+
+/* All but the end kills. */
+static void filter_all(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		fail("seccomp");
+}
+
+static void close_everything(void)
+{
+	syscall(SYS_close_range, 0, ~0U, 0);
+}
+
+static void limit_memory(void)
+{
+	struct rlimit limit = {1 << 20, 1 << 20};
+
+	if (setrlimit(RLIMIT_AS, &limit))
+		fail("setrlimit");
+}
+
+static void lock_memory(void)
+{
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		fail("mlockall");
+}
+
+static int in_clone(void *arg)
+{
+	(void)arg;
+	until(VARIANT);
+	return 3;
+}
+
+static void expect_exit(pid_t pid, int code)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, __WALL) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != code)
+		fail("a child");
+}
+
+/* Every way to make a process: those that execute begin afresh, the others run what we run. */
+static void make_children(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	char *const fresh[] = {"/proc/self/exe", "fresh", NULL};
+	char *const nothing[] = {NULL};
+	pid_t pid;
+
+	ready();
+	until(VARIANT);
+	if (posix_spawn(&pid, fresh[0], NULL, NULL, fresh, nothing))
+		fail("posix_spawn");
+	expect_exit(pid, 0);
+	pid = vfork();
+	if (pid == 0) {
+		execve(fresh[0], fresh, nothing);
+		_exit(1);
+	}
+	expect_exit(pid, 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(in_clone(NULL));
+	expect_exit(pid, 3);
+	expect_exit(clone(in_clone, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL), 3);
+	expect_exit(clone(in_clone, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL),
+		    3);
+	until(OWN);
+	until(LAST);
+	exit(0);
+}
+
+static void fresh(void)
+{
+	volatile long x = 7;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		if (work(x) != OWN)
+			exit(1);
+	exit(0);
+}
+
+/* Executes itself over and over; the last one ends as it began. */
+static void executing(void)
+{
+	const char *left = getenv("LEFT");
+	char next[16];
+	int n = left ? atoi(left) : 100;
+
+	if (n == 100)
+		ready();
+	if (n == 0)
+		exit(0);
+	snprintf(next, sizeof(next), "%d", n - 1);
+	setenv("LEFT", next, 1);
+	execl("/proc/self/exe", "target", "executing", NULL);
+	fail("exec");
+}
+
+/* Threads come and go, and so does all of it, soon. */
+static void *short_life(void *arg)
+{
+	volatile long x = 7;
+
+	work(x);
+	return arg;
+}
+
+static void ending(void)
+{
+	pthread_t thread;
+	int i;
+
+	ready();
+	for (i = 0; i < 200; i++) {
+		if (pthread_create(&thread, NULL, short_life, NULL))
+			fail("pthread_create");
+		pthread_join(thread, NULL);
+	}
+	exit(0);
+}
+
+#define ATTACHED_AND(what)           \
+	static void and_##what(void) \
+	{                            \
+		attached_and(what);  \
+	}
+
+ATTACHED_AND(drop_rights)
+ATTACHED_AND(change_root)
+ATTACHED_AND(be_strict)
+ATTACHED_AND(filter_all)
+ATTACHED_AND(close_everything)
+ATTACHED_AND(limit_memory)
+ATTACHED_AND(lock_memory)
+
 /* The mapping that holds @addr: its range, as map_files names it. */
 static bool find_mapping(const void *addr, unsigned long *start, unsigned long *end)
 {
@@ -367,6 +740,29 @@ static bool writes_through_copy(void *addr)
 	return writable;
 }
 
+/* A debugger may write what the program itself may not, but not here. */
+static bool child_writes(void *addr)
+{
+	pid_t parent = getpid(), child;
+	struct iovec local = {&parent, 4}, remote = {addr, 4};
+	int status = 0;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	child = fork();
+	if (child == 0) {
+		if (process_vm_writev(parent, &local, 1, &remote, 1, 0) > 0)
+			_exit(1);
+		if (ptrace(PTRACE_ATTACH, parent, 0, 0) || waitpid(parent, &status, __WALL) < 0)
+			_exit(0);
+		status = ptrace(PTRACE_POKEDATA, parent, addr, *(long *)addr) == 0;
+		ptrace(PTRACE_DETACH, parent, 0, 0);
+		_exit(status);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status != 0;
+}
+
 static void say_if(bool happened, const char *what)
 {
 	if (happened)
@@ -384,6 +780,7 @@ static void protected_slots(void)
 	say_if(mprotect(slots, 4096, PROT_READ | PROT_WRITE) == 0, "slots, by mprotect");
 	say_if(writes_through_mem(slots), "slots, by /proc/self/mem");
 	say_if(writes_through_copy(slots), "slots, by a second view");
+	say_if(child_writes(slots), "slots, by a child that traces it");
 	say_if(find_mapping(slots, &start, &end) && opens_map_file(start, end),
 	       "slots, by /proc/self/map_files");
 	/* The last of the data words is where the arena begins. */
@@ -454,6 +851,27 @@ static const struct {
 	{"seccomp", under_seccomp},
 	{"vfork", in_vfork},
 	{"protected", protected_slots},
+	{"hundred", hundred_threads},
+	{"poll", sleep_in_poll},
+	{"futex", sleep_in_futex},
+	{"wait", sleep_in_wait},
+	{"recv", sleep_in_recv},
+	{"handler", in_handler},
+#ifdef RSEQ_SIG
+	{"sequence", in_sequence},
+#endif
+	{"unchanged", unchanged},
+	{"children", make_children},
+	{"fresh", fresh},
+	{"executing", executing},
+	{"ending", ending},
+	{"setuid", and_drop_rights},
+	{"chroot", and_change_root},
+	{"strict", and_be_strict},
+	{"filter", and_filter_all},
+	{"closefrom", and_close_everything},
+	{"rlimit", and_limit_memory},
+	{"mlockall", and_lock_memory},
 	{"grab", grab},
 };
 
