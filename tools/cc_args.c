@@ -231,6 +231,8 @@ static void scan_value(struct cc_args *args, const char *option, const char *val
 {
 	if (!strcmp(option, "-o"))
 		args->output = value;
+	else if (!strcmp(option, "-l"))
+		args->has_input = true;
 	else if (!strcmp(option, "-Xlinker"))
 		scan_linker_option(args, value);
 	else if (!strcmp(option, "-target"))
@@ -249,11 +251,32 @@ static bool is_header(const char *path)
 	return dot && is_one_of(dot, suffixes, ARRAY_SIZE(suffixes));
 }
 
-static void scan_input(struct cc_args *args, const char *path, bool header_language)
+static bool is_assembly(const char *path)
+{
+	static const char *const suffixes[] = {".s", ".S", ".sx", ".asm"};
+	const char *dot = strrchr(path, '.');
+
+	return dot && is_one_of(dot, suffixes, ARRAY_SIZE(suffixes));
+}
+
+/* The names that autoconf, CMake and Meson give to what they compile to learn of the compiler. */
+static bool is_probe(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return starts(slash ? slash + 1 : path, "conftest.") || strstr(path, "CMakeFiles/CMake") ||
+	       strstr(path, "meson-private/");
+}
+
+/* @language: the value of -x, or NULL. */
+static void scan_input(struct cc_args *args, const char *path, const char *language)
 {
 	args->has_input = true;
-	if (is_header(path) || header_language)
+	if (is_header(path) || (language && strstr(language, "-header")))
 		args->links = false;
+	if (language ? starts(language, "assembler") : is_assembly(path))
+		args->assembly = path;
+	args->probe |= is_probe(path);
 }
 
 static void scan_lto(struct cc_args *args, const char *arg)
@@ -268,14 +291,14 @@ static void scan_lto(struct cc_args *args, const char *arg)
 
 void cc_args__scan(struct cc_args *args, int argc, char **argv)
 {
-	bool header_language = false;
+	const char *language = NULL;
 
 	*args = (struct cc_args){.links = true, .output = "a.out", .lld = default_is_lld()};
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 
 		if (arg[0] != '-' || !arg[1]) {
-			scan_input(args, arg, header_language);
+			scan_input(args, arg, language);
 			continue;
 		}
 		if (is_one_of(arg, takes_value, ARRAY_SIZE(takes_value))) {
@@ -283,10 +306,12 @@ void cc_args__scan(struct cc_args *args, int argc, char **argv)
 				break;
 			scan_value(args, arg, argv[++i]);
 			if (!strcmp(arg, "-x"))
-				header_language = strstr(argv[i], "-header");
+				language = strcmp(argv[i], "none") ? argv[i] : NULL;
 			continue;
 		}
 		scan_lto(args, arg);
+		if (starts(arg, "-l"))
+			args->has_input = true;
 		scan_mode(args, arg);
 		scan_contents(args, arg);
 	}

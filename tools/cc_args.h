@@ -23,7 +23,9 @@ struct cc_args {
 	bool gc_sections;
 	bool lto_o0; /* at link time */
 	enum cc_lto lto;
-	bool own_unwinding; /* static, or another C library than this machine's */
+	const char *assembly; /* an input that is, or NULL */
+	bool probe;	      /* a configure script tries the compiler out */
+	bool own_unwinding;   /* static, or another C library than this machine's */
 	const char *output;
 	const char *unprepared; /* why units are compiled plainly, or NULL */
 	const char *unstubbed;	/* why the link gets nothing of ours, or NULL */

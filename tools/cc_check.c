@@ -30,6 +30,9 @@ int cc_check__executable(const char *path, struct halo_err *err)
 	struct stat st;
 	int ret;
 
+	/* The linker was asked for its version, and linked nothing. */
+	if (fd < 0 && errno == ENOENT)
+		return 0;
 	if (fd < 0)
 		return halo_err__set(err, -errno, "can't open %s", path);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))

@@ -13,10 +13,13 @@
 
 #include "cc_args.h"
 #include "cc_check.h"
+#include "cc_gcc.h"
 #include "util.h"
 
 #define CLANG	   "clang-19"
 #define CLANGXX	   "clang++-19"
+#define GCC	   "gcc"
+#define GXX	   "g++"
 #define LLVM_BIN   "/usr/lib/llvm-19/bin/"
 #define LIB_DIR	   "../lib/halo-bpf"
 #define PLUGIN	   "halo-prepare.so"
@@ -211,6 +214,8 @@ static void explain(const struct cc_args *args)
 		fprintf(stderr, "halo-cc: can't be optimized at run time: %s\n", args->unstubbed);
 	else if (args->links && args->unentered)
 		fprintf(stderr, "halo-cc: not redirectable: %s\n", args->unentered);
+	if (args->assembly && !args->unprepared)
+		fprintf(stderr, "halo-cc: not prepared: %s is assembly\n", args->assembly);
 	if (spoils_rows(args))
 		fprintf(stderr,
 			"halo-cc: without --gc-sections: gold can't drop what has tables\n");
@@ -260,6 +265,10 @@ int main(int argc, char **argv)
 	if (!args.has_input) {
 		argv[0] = (char *)clang;
 		return run_clang((const char **)argv);
+	}
+	if (cc_gcc__is_needed(&args, clang, GCC, n_scanned, scanned)) {
+		args.unprepared = "gcc compiles it: clang does not take its options";
+		clang = is_cxx(argv[0]) ? GXX : GCC;
 	}
 	explain(&args);
 	if (find_parts(&parts, &args, &err)) {

@@ -20,6 +20,13 @@ static void name_locals(LLVMModuleRef ref)
 	}
 }
 
+static bool is_verbose(void)
+{
+	const char *value = getenv("HALO_VERBOSE");
+
+	return value && *value && strcmp(value, "0");
+}
+
 static void refuse(LLVMModuleRef ref, const char *why)
 {
 	size_t len;
@@ -35,7 +42,7 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 	if (phase == HALO_COMPILE) {
 		refusal = halo_unit__refusal(ref);
 		if (refusal) {
-			if (getenv("HALO_VERBOSE"))
+			if (is_verbose())
 				refuse(ref, refusal);
 			return;
 		}
