@@ -202,6 +202,56 @@ fi
 check "nor does lld when it splits the code" without_entries \
 	"-fuse-ld=lld -Wl,--lto-partitions=2" 'splits code'
 
+# 0.1 * 10 - 1 is 0 if rounded twice, as units do that are compiled apart, and variants of them; a plain link
+# folds it to 2^-54.
+folded()
+{
+	cat >one.c <<-'END'
+		double step(double a, double b, double c) { return a * b + c; }
+	END
+	cat >two.c <<-'END'
+		#include <stdio.h>
+		double step(double a, double b, double c);
+		__attribute__((noinline)) double constant(int n)
+		{
+			double sum = n;
+			for (int i = 0; i < n; i++)
+				sum = (sum + step(0.1, 10, -1)) * (1 + 1e-17 * (i & 3) + (i ^ n) % 7 * 0.25);
+			return sum / (n + 1e300);
+		}
+		__attribute__((noinline)) double variable(int n)
+		{
+			double sum = 0;
+			for (int i = 0; i < n; i++)
+				sum += step(0.1, 10 + i % 3, -1 - i % 5 * 0.125) / (i + 1) * ((i ^ n) % 9);
+			return sum;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 1000000; i++)
+				if (i % 250000 == 0)
+					printf("%a %a %a\n", constant(0) + step(0.1, 10, -1), variable(i % 1000), constant(i % 50));
+				else
+					variable(i & 127);
+			return 0;
+		}
+	END
+	clang-19 -O2 "$1" -fuse-ld=lld one.c two.c -o folded.plain
+	./folded.plain >folded.out
+	grep -q 'p-5[0-9] ' folded.out
+	clang-19 -O2 one.c two.c -o folded.plain
+	"$HALO_CC" -O2 "$1" -fuse-ld=lld one.c two.c -o folded
+	./folded.plain >folded.out
+	./folded | cmp - folded.out
+	[ "$(id -u)" -eq 0 ] || return 0
+	"$HALO_BPF" torture -j --hold --seed 1 --report report ./folded >a
+	cmp a folded.out
+	cat report
+	[ "$(jq '.compiled >= 1 and .entered.variant > 0' report)" = true ]
+}
+check "what a link folds is rounded as its units round it, -flto" folded -flto
+check "what a link folds is rounded as its units round it, -flto=thin" folded -flto=thin
+
 # What was put into its callers has no code of its own any more, but its bitcode.
 switched()
 {

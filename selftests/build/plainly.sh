@@ -146,8 +146,8 @@ libraries_only()
 	"$HALO_CC" -O2 -fPIC -c work.c -o work.o
 	rm -f libwork.a
 	ar rcs libwork.a work.o
-	"$HALO_CC" -shared -Wl,--whole-archive -L. -lwork -Wl,--no-whole-archive -o libwork.so
-	"$HALO_BPF" inspect -j libwork.so | jq -e '.stub and (.functions | length) == 1'
+	"$HALO_CC" -shared -Wl,--whole-archive -L. -lwork -Wl,--no-whole-archive -o libmade.so
+	"$HALO_BPF" inspect -j libmade.so | jq -e '.stub and (.functions | length) == 1'
 	"$HALO_CC" -Wl,--version work.o >version
 	grep -i 'gnu ld' version
 }

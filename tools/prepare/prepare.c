@@ -52,6 +52,8 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 			return;
 		}
 		halo_origin__note(ref, unit);
+	} else {
+		halo_module__split_fmuladd(ref);
 	}
 	halo_module__pin(ref, phase);
 }

@@ -56,6 +56,9 @@ LLVMValueRef halo_func__make_entry(const struct halo_module *m, LLVMValueRef fun
 /* A private name for where @func's own copy is, also when another copy of it wins the link. */
 LLVMValueRef halo_func__local_name(const struct halo_module *m, LLVMValueRef func);
 
+/* rounding.c, when a link begins: a * b + c is rounded twice from now on, also where it is folded. */
+void halo_module__split_fmuladd(LLVMModuleRef ref);
+
 /*
  * tls.c: functions that return addresses of thread-local variables; @group puts a value into a
  * section group.
