@@ -7,7 +7,7 @@ packages=(
 	autoconf automake bolt-19 bpftool busybox-static clang-19 cmake dpkg-dev e2fsprogs g++ gcc jq kmod
 	libbpf-dev libcap-dev libclang-rt-19-dev libcmocka-dev libdebuginfod-dev libdw-dev libelf-dev libiberty-dev
 	libjson-c-dev libmd-dev libseccomp-dev libtool libzstd-dev libzydis-dev lld-19 llvm-19-dev make
-	meson ninja-build pkgconf protobuf-compiler qemu-system-x86 rustc strace zlib1g-dev
+	meson ninja-build patchelf pkgconf protobuf-compiler qemu-system-x86 rustc strace zlib1g-dev
 	groff-base lowdown man-db tmux zsh
 )
 
