@@ -29,6 +29,7 @@
 struct parts {
 	char plugin[PATH_MAX], begin[PATH_MAX], stub[PATH_MAX], end[PATH_MAX];
 	char extra[PATH_MAX]; /* what executables, or libraries, have beyond these; may be "" */
+	char names[PATH_MAX]; /* the archive for executables that name addresses; may be "" */
 	char slots[PATH_MAX];
 };
 
@@ -86,7 +87,8 @@ static int find_parts(struct parts *parts, const struct cc_args *args, struct ha
 	if (!ret && args->shared)
 		ret = find_part(parts->extra, dir, "halo-library.o", err);
 	else if (!ret && !args->own_unwinding)
-		ret = find_part(parts->extra, dir, "halo-unwind.o", err);
+		ret = find_part(parts->extra, dir, "halo-unwind.o", err)
+			      ?: find_part(parts->names, dir, "halo-names.a", err);
 	if (!ret)
 		ret = find_part(parts->end, dir, "halo-end.o", err);
 	if (!ret && args->lld)
@@ -130,6 +132,8 @@ static void add_stub(const char **out, int *n, const struct cc_args *args,
 	if (parts->extra[0] && !args->shared)
 		out[(*n)++] = "-Wl,--export-dynamic-symbol=_dl_find_object";
 	out[(*n)++] = parts->end;
+	if (parts->names[0])
+		out[(*n)++] = parts->names;
 	if (args->lld)
 		out[(*n)++] = parts->slots;
 	if (!args->has_build_id)

@@ -30,10 +30,16 @@ STUB_OBJ := $(addprefix $(BUILD)/halo-,begin.o stub.o unwind.o library.o end.o)
 # No exception passes the stub, and no signal comes while it is on a stack of its own.
 $(BUILD)/halo-stub.o $(BUILD)/halo-library.o: STUB_CFLAGS += -fno-asynchronous-unwind-tables
 
-$(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o $(BUILD)/halo-library.o: $(BUILD)/halo-%.o: user/stub/%.c
+$(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o $(BUILD)/halo-library.o $(BUILD)/halo-names.o: $(BUILD)/halo-%.o: user/stub/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) $(O)/user/stub
 	$(Q)$(CLANG) $(CPPFLAGS) $(STUB_CFLAGS) -MMD -MP -MF $(O)/user/stub/$*.d -c $< -o $@
+
+# An archive, so that only programs that use it have it.
+$(BUILD)/halo-names.a: $(BUILD)/halo-names.o
+	$(call msg,AR,$@)
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $<
 
 $(BUILD)/halo-%.o: user/stub/%.S user/include/halo/prepared.h
 	$(call msg,AS,$@)
@@ -59,6 +65,7 @@ $(HALO_LLVM): $(BUILD)/halo-%:
 	$(Q)ln -sf $(shell $(LLVM_CONFIG) --bindir)/$* $@
 
 PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ) \
+	       $(BUILD)/halo-names.a \
 	       $(BUILD)/halo-slots.lds $(HALO_LLVM)
 ALL += $(PREPARE_ALL)
 .PHONY: prepare

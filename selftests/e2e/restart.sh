@@ -46,7 +46,7 @@ runs_variant() {
 	hash=$2
 	entry=$(jq --argjson gib $((1 << 30)) '.variants[.sections[] |
 		select(.function == "noise_line") | .adopted].entry + $gib' <"$WORK/record")
-	arena=$(sed -n "s/^\([0-9a-f]*\)-.* \/arena-$hash\$/\1/p" "/proc/$1/maps")
+	arena=$(sed -n "s/^\([0-9a-f]*\)-.*\/arena-$hash\$/\1/p" "/proc/$1/maps")
 	slots_of "$1" | grep -q "$(printf '%016x' $((0x$arena + entry)))"
 }
 

@@ -10,7 +10,7 @@ HALO_OPT=$BUILD_DIR/halo-opt
 SOURCES=$SELFTESTS_DIR/e2e/unwind
 driver=$BUILD_DIR/selftests/e2e/attach/driver
 ROOM=65536
-FIRST=$((33 * 4096)) # of an arena, behind its header and index
+FIRST=$((7 << 20)) # of an arena, behind its header, indices and names
 
 need_root
 need_built "$HALO_CC" "$HALO_CXX" "$HALO_OPT" "$driver"

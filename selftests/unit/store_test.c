@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "attach_program.h"
+#include "daemon/arena_elf.h"
 #include "daemon/store.h"
 
 #define FIRST HALO_ARENA_FIRST
@@ -77,7 +78,7 @@ static void test_refuses_open_folders(void **state)
 	assert_int_equal(chmod(test_dir, 0755), 0);
 	halo_store__close(store, false);
 	assert_int_equal(halo_store__open(test_dir, &store, &err), -EPERM);
-	assert_int_equal(chmod(test_dir, 0700), 0);
+	assert_int_equal(chmod(test_dir, 0711), 0);
 	assert_int_equal(halo_store__open("relative", &store, &err), -EINVAL);
 	remove_test_store(open_test_store());
 }
@@ -167,6 +168,50 @@ static void test_arena_has_an_index(void **state)
 	remove_test_store(store);
 }
 
+/* Frames that lie about where they are, or how long, are left out; the image is published all the same. */
+static void test_arena_takes_no_broken_frames(void **state)
+{
+	struct halo_arena_name names[] = {
+		{.off = FIRST + 8, .size = 8, .name = "second"},
+		{.off = FIRST, .size = 8, .name = "first", .function = 0x1000},
+		{.off = FIRST, .size = HALO_ARENA_SIZE, .name = "too long"},
+		{.off = 64, .size = 8, .name = "in the header"},
+		{.off = FIRST + 16, .size = 8, .name = "with\nline"},
+	};
+	static struct halo_origins origins;
+	uint8_t code[256 + HALO_FRAMES_SIZE];
+	struct halo_arena *arena;
+	struct halo_store *store;
+	uint64_t off = FIRST;
+	int fd;
+
+	(void)state;
+	skip_unless_root();
+	store = open_test_store();
+	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
+	for (size_t i = 0; i < HALO_FRAMES_SIZE; i++)
+		for (unsigned int bit = 0; bit < 8; bit++) {
+			memset(code, 0x90, sizeof(code));
+			halo_frames__leaf(code + 256, 256);
+			code[256 + i] ^= 1 << bit;
+			assert_int_equal(
+				halo_arena__write(arena, off, code, sizeof(code), 256, NULL), 0);
+			off = halo_arena__next(arena);
+		}
+	assert_int_equal(halo_arena__name(arena, names, ARRAY_SIZE(names), NULL), 0);
+	fd = halo_arena__open_readonly(arena, NULL);
+	assert_int_equal(pread(fd, &origins, sizeof(origins), HALO_ORIGINS_OFFSET),
+			 sizeof(origins));
+	assert_int_equal(origins.count, 4);
+	assert_int_equal(origins.entry[0].begin, FIRST);
+	assert_int_equal(origins.entry[0].function, 0x1000);
+	assert_int_equal(origins.entry[1].begin, FIRST + 8);
+	assert_int_equal(origins.entry[1].function, 0);
+	close(fd);
+	halo_arena__close(arena);
+	remove_test_store(store);
+}
+
 static void test_spoilt_arena_is_refused(void **state)
 {
 	const uint64_t next = HALO_ARENA_SIZE + HALO_PAGE;
@@ -182,7 +227,7 @@ static void test_spoilt_arena_is_refused(void **state)
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), 0);
 	halo_arena__close(arena);
 	fd = halo_store__open_file(store, name, 0, NULL);
-	assert_int_equal(pwrite(fd, &next, sizeof(next), 16), sizeof(next));
+	assert_int_equal(pwrite(fd, &next, sizeof(next), HALO_ARENA_HEADER + 16), sizeof(next));
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), -EBADMSG);
 	assert_int_equal(ftruncate(fd, HALO_PAGE), 0);
 	assert_int_equal(halo_arena__open(store, hash, &arena, NULL), -EBADMSG);
@@ -198,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_refuses_open_folders),
 		cmocka_unit_test(test_arena_is_append_only_and_adopted),
 		cmocka_unit_test(test_arena_has_an_end),
+		cmocka_unit_test(test_arena_takes_no_broken_frames),
 		cmocka_unit_test(test_spoilt_arena_is_refused),
 		cmocka_unit_test(test_arena_has_an_index),
 	};

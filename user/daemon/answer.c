@@ -146,11 +146,13 @@ static int parse_funcs(json_object *obj, const struct halo_prepared *p, int64_t 
 		if (size < 0 || !inside(f->vaddr, size, place, room))
 			return bad(err, "a function outside of the image");
 		f->func = find_func(p, item);
+		if (!f->func && get_string(item, "function"))
+			f->name = strdup(get_string(item, "function"));
+		out->n_funcs = i + 1;
 		f->size = size;
 		f->entry = json_object_object_get_ex(item, "entry", &val) &&
 			   json_object_get_boolean(val) && f->func && f->func->slot;
 	}
-	out->n_funcs = n;
 	return 0;
 }
 
@@ -279,6 +281,8 @@ int halo_answer__parse(const char *text, size_t len, const struct halo_prepared 
 
 void halo_answer__free(struct halo_answer *a)
 {
+	for (size_t i = 0; i < a->n_funcs; i++)
+		free(a->funcs[i].name);
 	free(a->funcs);
 	a->funcs = NULL;
 	a->n_funcs = 0;

@@ -27,6 +27,7 @@ enum halo_answer_status {
 
 struct halo_answer_func {
 	const struct halo_func *func; /* NULL: the program has no copy of its own */
+	char *name;		      /* then, what it is called; NULL: nothing */
 	int64_t vaddr;
 	uint64_t size;
 	bool entry; /* a root: its slot may lead here */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define LOG_TAG "arena"
+
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -6,15 +8,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "../lib/log.h"
 #include "../lib/util.h"
+#include "arena_elf.h"
 #include "store.h"
 
 #define ARENA_MAGIC   0x414e4552414f4c48ULL
-#define ARENA_VERSION 2ULL
+#define ARENA_VERSION 3ULL
 
 /*
- * First page of the file. It is written after what it tells of, so whatever a daemon had not yet
- * published when it died lies past @next, and no slot points there.
+ * In the first page of the file, behind what makes it an ELF file. It is written after what it tells of,
+ * so whatever a daemon had not yet published when it died lies past @next, and no slot points there.
  */
 struct arena_header {
 	uint64_t magic;
@@ -22,6 +26,7 @@ struct arena_header {
 	uint64_t next; /* bytes in use, page-aligned */
 	uint8_t hash[32];
 	int64_t place; /* link-time address; 0: not chosen yet, or given by the kind of binary */
+	struct arena_names names;
 };
 
 struct halo_arena {
@@ -31,7 +36,9 @@ struct halo_arena {
 	ino_t ino;
 	char name[6 + 2 * 32 + 1];
 	struct arena_header header;
-	struct halo_index *index; /* of the file, which programs map too but can't write */
+	/* Of the file, which programs map too but can't write. */
+	struct halo_index *index;
+	struct halo_origins *origins;
 };
 
 static void format_name(struct halo_arena *arena, const uint8_t hash[32])
@@ -43,28 +50,13 @@ static void format_name(struct halo_arena *arena, const uint8_t hash[32])
 		len += sprintf(arena->name + len, "%02x", hash[i]);
 }
 
-static int write_all(int fd, const void *buf, size_t len, uint64_t off)
-{
-	const char *p = buf;
-
-	while (len) {
-		ssize_t n = pwrite(fd, p, len, off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		p += n;
-		off += n;
-		len -= n;
-	}
-	return 0;
-}
-
 static int write_header(struct halo_arena *arena, struct halo_err *err)
 {
-	int ret = write_all(arena->fd, &arena->header, sizeof(arena->header), 0);
+	int ret = arena_elf__write(arena->fd, &arena->header, sizeof(arena->header),
+				   HALO_ARENA_HEADER);
 
+	if (!ret)
+		ret = arena_elf__publish(arena->fd, &arena->header.names, arena->header.next);
 	if (ret)
 		return halo_err__set(err, ret, "cannot write %s: %s", arena->name, strerror(-ret));
 	return 0;
@@ -80,6 +72,7 @@ static int start_new(struct halo_arena *arena, const uint8_t hash[32], struct ha
 		.next = HALO_ARENA_FIRST,
 	};
 	memcpy(arena->header.hash, hash, 32);
+	arena_elf__begin(&arena->header.names);
 	return write_header(arena, err);
 }
 
@@ -87,7 +80,8 @@ static bool header_valid(const struct arena_header *h, const uint8_t hash[32])
 {
 	return h->magic == ARENA_MAGIC && h->version == ARENA_VERSION &&
 	       h->next >= HALO_ARENA_FIRST && h->next <= HALO_ARENA_SIZE &&
-	       h->next % HALO_PAGE == 0 && memcmp(h->hash, hash, 32) == 0;
+	       h->next % HALO_PAGE == 0 && memcmp(h->hash, hash, 32) == 0 &&
+	       arena_elf__valid(&h->names);
 }
 
 /* A file of no size or without magic was never finished, so nothing of it is in use. */
@@ -102,7 +96,8 @@ static int load(struct halo_arena *arena, const uint8_t hash[32], struct halo_er
 	if (st.st_size == 0)
 		return start_new(arena, hash, err);
 	if ((uint64_t)st.st_size != HALO_ARENA_SIZE ||
-	    pread(arena->fd, &arena->header, sizeof(arena->header), 0) != sizeof(arena->header))
+	    pread(arena->fd, &arena->header, sizeof(arena->header), HALO_ARENA_HEADER) !=
+		    sizeof(arena->header))
 		return halo_err__set(err, -EBADMSG, "%s has the wrong size", arena->name);
 	if (arena->header.magic == 0)
 		return start_new(arena, hash, err);
@@ -126,13 +121,16 @@ static bool index_valid(const struct halo_index *index, uint64_t next)
 
 static int map_index(struct halo_arena *arena, struct halo_err *err)
 {
-	void *map = mmap(NULL, HALO_INDEX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd,
+	const size_t size = HALO_INDEX_SIZE + HALO_ORIGINS_SIZE;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd,
 			 HALO_INDEX_OFFSET);
 
 	if (map == MAP_FAILED)
 		return halo_err__set(err, -errno, "cannot map the index of %s: %m", arena->name);
 	arena->index = map;
-	if (!index_valid(arena->index, arena->header.next))
+	arena->origins = (void *)((char *)map + HALO_INDEX_SIZE);
+	if (!index_valid(arena->index, arena->header.next) ||
+	    arena->origins->count > HALO_ORIGINS_MAX)
 		return halo_err__set(err, -EBADMSG, "%s has an invalid index", arena->name);
 	return 0;
 }
@@ -185,7 +183,7 @@ void halo_arena__close(struct halo_arena *arena)
 	if (!arena)
 		return;
 	if (arena->index)
-		munmap(arena->index, HALO_INDEX_SIZE);
+		munmap(arena->index, HALO_INDEX_SIZE + HALO_ORIGINS_SIZE);
 	zclose(&arena->fd);
 	free(arena);
 }
@@ -200,9 +198,31 @@ int halo_arena__place(struct halo_arena *arena, int64_t *place, struct halo_err 
 	return write_header(arena, err);
 }
 
+void halo_arena__let_read(struct halo_arena *arena, mode_t mode)
+{
+	if (fchmod(arena->fd, mode & S_IROTH ? 0644 : 0600))
+		log_warn("%s: %s", arena->name, strerror(errno));
+}
+
 uint64_t halo_arena__next(const struct halo_arena *arena)
 {
 	return arena->header.next;
+}
+
+static int append(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
+		  uint64_t frames)
+{
+	int ret;
+
+	ret = arena_elf__write(arena->fd, code, len, off);
+	if (!ret && frames)
+		ret = arena_elf__add_frames(arena->fd, &arena->header.names, off, code, len,
+					    frames);
+	if (ret)
+		return ret;
+	arena->header.next = ALIGN_UP(off + len, HALO_PAGE);
+	arena->header.names.edition++;
+	return 0;
 }
 
 int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
@@ -224,10 +244,9 @@ int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, 
 	ret = reserve_entry(arena, i, err);
 	if (ret)
 		return ret;
-	ret = write_all(arena->fd, code, len, off);
+	ret = append(arena, off, code, len, frames);
 	if (ret)
 		return halo_err__set(err, ret, "cannot write %s: %s", arena->name, strerror(-ret));
-	arena->header.next = ALIGN_UP(off + len, HALO_PAGE);
 	ret = write_header(arena, err);
 	if (ret)
 		return ret;
@@ -235,6 +254,71 @@ int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, 
 	index->entry[i].frames = frames ? (uint32_t)(off + frames) : 0;
 	__atomic_store_n(&index->count, i + 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct halo_arena_name *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* A store beyond the file system's size would be a SIGBUS. */
+static int add_origin(struct halo_arena *arena, uint64_t begin, int64_t function)
+{
+	struct halo_origins *o = arena->origins;
+	const uint64_t i = o->count;
+	int ret;
+
+	if (i && o->entry[i - 1].begin == begin) {
+		o->entry[i - 1].function = (int32_t)function;
+		return 0;
+	}
+	if (i == HALO_ORIGINS_MAX || (i && o->entry[i - 1].begin > begin))
+		return 0;
+	ret = posix_fallocate(arena->fd,
+			      HALO_ORIGINS_OFFSET + offsetof(struct halo_origins, entry[i]),
+			      sizeof(o->entry[i]));
+	if (!ret && !i)
+		ret = posix_fallocate(arena->fd, HALO_ORIGINS_OFFSET, sizeof(o->count));
+	if (ret)
+		return -ret;
+	o->entry[i].begin = (uint32_t)begin;
+	o->entry[i].function = (int32_t)function;
+	__atomic_store_n(&o->count, i + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static bool is_inside(const struct halo_arena *arena, const struct halo_arena_name *name)
+{
+	return name->off >= HALO_ARENA_FIRST && name->off < arena->header.next &&
+	       name->size <= arena->header.next - name->off &&
+	       name->function == (int32_t)name->function;
+}
+
+int halo_arena__name(struct halo_arena *arena, struct halo_arena_name *list, size_t n,
+		     struct halo_err *err)
+{
+	size_t inside = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_inside(arena, &list[i]))
+			list[inside++] = list[i];
+	n = inside;
+	qsort(list, n, sizeof(*list), by_offset);
+	for (size_t i = 0; i < n && !ret; i++) {
+		ret = add_origin(arena, list[i].off, list[i].function);
+		if (!ret)
+			ret = add_origin(arena, list[i].off + list[i].size, 0);
+	}
+	if (!ret)
+		ret = arena_elf__add_symbols(arena->fd, &arena->header.names, list, n);
+	if (ret)
+		return halo_err__set(err, ret, "cannot name code in %s: %s", arena->name,
+				     strerror(-ret));
+	arena->header.names.edition++;
+	return write_header(arena, err);
 }
 
 bool halo_arena__is_mapped(const struct halo_arena *arena, dev_t dev, ino_t ino)

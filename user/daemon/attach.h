@@ -5,7 +5,7 @@
 /*
  * Memory that the daemon shares with programs, and how a program comes to map it.
  *
- *   store    the daemon's own tmpfs (mode 0700, mounted exec) and a detached read-only clone of it
+ *   store    the daemon's own tmpfs (mounted exec) and a read-only clone of it, DIR.mapped
  *   arena    one file per binary: code images, read-execute in every process of it
  *   family   one slots file and one counters file for a process and its forked children
  */
@@ -21,7 +21,7 @@ struct halo_store;
 struct halo_arena;
 struct halo_family;
 
-/* Mount (or find) the tmpfs at @dir, an absolute path that only root can reach. */
+/* Mount (or find) the tmpfs at @dir, an absolute path, in which only root can look around. */
 int halo_store__open(const char *dir, struct halo_store **out, struct halo_err *err);
 /* Unmounts when @unmount; else leaves all for a later daemon. */
 void halo_store__close(struct halo_store *store, bool unmount);
@@ -30,6 +30,8 @@ void halo_store__close(struct halo_store *store, bool unmount);
 int halo_arena__open(struct halo_store *store, const uint8_t hash[32], struct halo_arena **out,
 		     struct halo_err *err);
 void halo_arena__close(struct halo_arena *arena);
+/* Who may read the program (@mode of its file) may read names of what was made of it. */
+void halo_arena__let_read(struct halo_arena *arena, mode_t mode);
 /*
  * The place of a library's arena, for good: *place is what it shall be, and then what it is, since
  * images of an earlier daemon may be there.
@@ -37,8 +39,8 @@ void halo_arena__close(struct halo_arena *arena);
 int halo_arena__place(struct halo_arena *arena, int64_t *place, struct halo_err *err);
 /*
  * Bytes in use; the next image goes at halo_arena__next(), page-aligned. HALO_ARENA_FIRST at least:
- * the file begins with a header, by which a later daemon adopts it, and the unwind index. One open
- * arena per binary at a time.
+ * the file begins with a header, by which a later daemon adopts it, the unwind index, and what names the
+ * code (arena_elf.h). One open arena per binary at a time.
  */
 uint64_t halo_arena__next(const struct halo_arena *arena);
 /*
@@ -48,6 +50,19 @@ uint64_t halo_arena__next(const struct halo_arena *arena);
  */
 int halo_arena__write(struct halo_arena *arena, uint64_t off, const void *code, size_t len,
 		      uint64_t frames, struct halo_err *err);
+
+/*
+ * Code in the arena as debuggers, profilers and the program's own backtraces name it, once
+ * halo_arena__write() has put it there. Names that there is no room for are left out. @list is put in
+ * order.
+ */
+struct halo_arena_name {
+	uint64_t off, size; /* in the arena */
+	const char *name;
+	int64_t function; /* from the arena's begin to the program's function; 0: it has none */
+};
+int halo_arena__name(struct halo_arena *arena, struct halo_arena_name *list, size_t n,
+		     struct halo_err *err);
 
 /* What the kernel says of a process: where a binary lies in it. */
 struct halo_layout {

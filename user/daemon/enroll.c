@@ -256,7 +256,10 @@ static int64_t choose_place(const struct halo_daemon *d)
 static int open_arena(struct halo_program *p, struct halo_err *err)
 {
 	int ret = halo_arena__open(p->daemon->store, p->hash, &p->arena, err);
+	struct stat st;
 
+	if (!ret && !fstat(p->prepared->fd, &st))
+		halo_arena__let_read(p->arena, st.st_mode);
 	if (ret || !p->prepared->is_library)
 		return ret;
 	p->prepared->arena = choose_place(p->daemon);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define LOG_TAG "store"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -10,18 +12,21 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
+#include "../lib/log.h"
 #include "../lib/util.h"
 #include "store.h"
 
 /*
  * Programs map files of the store, so they hold descriptors for a moment, and any uid 0 may open
  * /proc/self/fd/N again for writing, in a container too. Opened through a mount that is itself
- * read-only, that fails; and a detached mount has no path under which it could be found.
+ * read-only, that fails. That mount has a path, so that perf, gdb and whoever reads a core dump find
+ * what /proc/PID/maps speaks of.
  */
 struct halo_store {
 	char *dir;
+	char *mapped; /* where the read-only clone is mounted */
 	int root;     /* the mount's root directory, read-write; holds the lock */
-	int readonly; /* detached read-only clone of the mount */
+	int readonly; /* the root directory of the clone */
 };
 
 enum store_state {
@@ -64,7 +69,7 @@ static int mount_tmpfs(const char *dir, struct halo_err *err)
 {
 	int ret;
 
-	if (mount("halo-bpf", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
+	if (mount("halo-bpf", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711") == 0)
 		return 0;
 	ret = halo_err__set(err, -errno, "cannot mount a tmpfs at %s: %m", dir);
 	if (ret == -EPERM)
@@ -79,8 +84,8 @@ static int check_mount(int fd, const char *dir, struct halo_err *err)
 
 	if (fstat(fd, &st) || fstatvfs(fd, &fs))
 		return halo_err__set(err, -errno, "cannot examine %s: %m", dir);
-	if (st.st_uid != 0 || (st.st_mode & 07777) != 0700)
-		halo_err__set(err, -EPERM, "%s is not a directory of root's with mode 0700", dir);
+	if (st.st_uid != 0 || (st.st_mode & 07777) != 0711)
+		halo_err__set(err, -EPERM, "%s is not a directory of root's with mode 0711", dir);
 	else if (fs.f_flag & (ST_NOEXEC | ST_RDONLY))
 		halo_err__set(err, -EPERM, "the tmpfs at %s is mounted noexec or read-only", dir);
 	else
@@ -137,6 +142,45 @@ static int clone_readonly(int root, const char *dir, struct halo_err *err)
 	return code;
 }
 
+/* An earlier daemon's clone: what programs have mapped has its path. */
+static int find_clone(const struct halo_store *store)
+{
+	__cleanup_fd int fd = open(store->mapped, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat own, st;
+	struct statvfs fs;
+
+	if (fd < 0 || fstat(store->root, &own) || fstat(fd, &st) || fstatvfs(fd, &fs) ||
+	    st.st_dev != own.st_dev || st.st_ino != own.st_ino || !(fs.f_flag & ST_RDONLY))
+		return -1;
+	return take_fd(fd);
+}
+
+/* Without a path all but names works, so that is no failure. */
+static void give_path(const struct halo_store *store)
+{
+	while (umount2(store->mapped, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		;
+	if ((mkdir(store->mapped, 0711) && errno != EEXIST) ||
+	    move_mount(store->readonly, "", AT_FDCWD, store->mapped, MOVE_MOUNT_F_EMPTY_PATH))
+		log_warn("debuggers and profilers will not find names: mounting %s: %s",
+			 store->mapped, strerror(errno));
+}
+
+static int open_clone(struct halo_store *store, struct halo_err *err)
+{
+	int ret = find_clone(store);
+
+	if (ret < 0) {
+		ret = clone_readonly(store->root, store->dir, err);
+		if (ret < 0)
+			return ret;
+		store->readonly = ret;
+		give_path(store);
+	}
+	store->readonly = ret;
+	return 0;
+}
+
 /* Returns a descriptor of the mounted tmpfs' root directory. */
 static int open_mount(const char *dir, struct halo_err *err)
 {
@@ -184,7 +228,7 @@ int halo_store__open(const char *dir, struct halo_store **out, struct halo_err *
 	store->root = -1;
 	store->readonly = -1;
 	store->dir = strdup(dir);
-	if (!store->dir) {
+	if (!store->dir || asprintf(&store->mapped, "%s.mapped", dir) < 0) {
 		ret = halo_err__set(err, -ENOMEM, "out of memory");
 		goto cleanup;
 	}
@@ -192,10 +236,9 @@ int halo_store__open(const char *dir, struct halo_store **out, struct halo_err *
 	if (ret < 0)
 		goto cleanup;
 	store->root = ret;
-	ret = clone_readonly(store->root, dir, err);
+	ret = open_clone(store, err);
 	if (ret < 0)
 		goto cleanup;
-	store->readonly = ret;
 	*out = store;
 	return 0;
 cleanup:
@@ -209,8 +252,12 @@ void halo_store__close(struct halo_store *store, bool unmount)
 		return;
 	zclose(&store->readonly);
 	zclose(&store->root);
-	if (unmount)
+	if (unmount) {
+		umount2(store->mapped, MNT_DETACH);
+		rmdir(store->mapped);
 		umount2(store->dir, MNT_DETACH);
+	}
+	free(store->mapped);
 	free(store->dir);
 	free(store);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
+#include "names.h"
 #include "process.h"
 #include "trial.h"
 #include "unwinds.h"
@@ -85,9 +86,11 @@ static int write_entries(struct halo_trial *t, struct halo_err *err)
 	}
 	halo_frames__leaf(code + size, size);
 	n = halo_arena__write(p->arena, off, code, sizeof(code), size, err);
-	if (!n)
-		halo_unwinds__arena(p);
-	return n;
+	if (n)
+		return n;
+	halo_names__entries(p->arena, off, size, s->root);
+	halo_unwinds__arena(p);
+	return 0;
 }
 
 static void trial__free(struct halo_trial *t)

@@ -4,6 +4,7 @@
 
 #include "../lib/util.h"
 #include "image.h"
+#include "names.h"
 #include "tuning.h"
 #include "unwinds.h"
 
@@ -53,8 +54,8 @@ static int copy_funcs(struct halo_variant *v, const struct halo_answer *answer)
 	return 0;
 }
 
-static int publish(struct halo_program *p, struct halo_variant *v, const struct halo_image *image,
-		   struct halo_err *err)
+static int publish(struct halo_program *p, struct halo_variant *v, const struct halo_answer *answer,
+		   const struct halo_image *image, struct halo_err *err)
 {
 	uint64_t off = image->place - halo_prepared__arena(p->prepared);
 	int ret;
@@ -62,9 +63,11 @@ static int publish(struct halo_program *p, struct halo_variant *v, const struct 
 	v->place = image->place;
 	v->size = image->size;
 	ret = halo_arena__write(p->arena, off, image->code, image->size, image->frames, err);
-	if (!ret)
-		halo_unwinds__arena(p);
-	return ret;
+	if (ret)
+		return ret;
+	halo_names__image(p->arena, p->prepared, answer);
+	halo_unwinds__arena(p);
+	return 0;
 }
 
 int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
@@ -90,7 +93,7 @@ int halo_tuning__install(struct halo_program *p, struct halo_tuning *s,
 	snprintf(v->name, sizeof(v->name), "v%u-%s", p->n_variants + 1, config);
 	ret = copy_funcs(v, answer);
 	if (!ret)
-		ret = publish(p, v, &image, err);
+		ret = publish(p, v, answer, &image, err);
 	halo_image__free(&image);
 	if (ret) {
 		free(v->funcs);

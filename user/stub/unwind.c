@@ -16,6 +16,8 @@
 
 #include <halo/prepared.h>
 
+#include "elf.h"
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 
 #define NAME "_dl_find_object"
@@ -27,15 +29,6 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 #pragma weak dl_iterate_phdr
 
 int __halo_find_object(void *pc, struct dl_find_object *result);
-
-/* Address or value; relocated in place by some C libraries and not by others. */
-static uintptr_t dynamic(const ElfW(Dyn) * dyn, ElfW(Sxword) tag, uintptr_t base)
-{
-	for (; dyn->d_tag != DT_NULL; dyn++)
-		if (dyn->d_tag == tag)
-			return dyn->d_un.d_ptr < base ? base + dyn->d_un.d_ptr : dyn->d_un.d_ptr;
-	return 0;
-}
 
 static const ElfW(Dyn) * dynamic_of(uintptr_t base)
 {
@@ -49,53 +42,6 @@ static const ElfW(Dyn) * dynamic_of(uintptr_t base)
 	return NULL;
 }
 
-static bool is_name(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < sizeof(NAME); i++)
-		if (name[i] != NAME[i])
-			return false;
-	return true;
-}
-
-static uint32_t hash_name(void)
-{
-	uint32_t h = 5381;
-	const char *c;
-
-	for (c = NAME; *c; c++)
-		h = h * 33 + (unsigned char)*c;
-	return h;
-}
-
-/* In the symbol table of the dynamic linker, which lies at @base. 0: it has none. */
-static uintptr_t look_up(uintptr_t base)
-{
-	const ElfW(Dyn) *dyn = dynamic_of(base);
-	const uint32_t *table = dyn ? (const uint32_t *)dynamic(dyn, DT_GNU_HASH, base) : NULL;
-	const uint32_t *buckets, *chain;
-	const ElfW(Sym) * symbols;
-	const char *names;
-	uint32_t hash = hash_name(), i;
-
-	if (!table || !table[0])
-		return 0;
-	symbols = (const ElfW(Sym) *)dynamic(dyn, DT_SYMTAB, base);
-	names = (const char *)dynamic(dyn, DT_STRTAB, base);
-	/* Number of buckets, first symbol, 8-byte words of the filter, shift; then the filter. */
-	buckets = table + 4 + 2 * table[2];
-	chain = buckets + table[0] - table[1];
-	i = buckets[hash % table[0]];
-	if (i < table[1])
-		return 0;
-	do {
-		if ((chain[i] | 1) == (hash | 1) && is_name(names + symbols[i].st_name))
-			return base + symbols[i].st_value;
-	} while (!(chain[i++] & 1));
-	return 0;
-}
-
 /* The C library's own; NULL: it is older than that. */
 static find_fn *own(void)
 {
@@ -105,7 +51,9 @@ static find_fn *own(void)
 
 	if (fn == 1) {
 		debug = (const struct r_debug *)dynamic(_DYNAMIC, DT_DEBUG, 0);
-		fn = debug && debug->r_ldbase ? look_up(debug->r_ldbase) : 0;
+		fn = debug && debug->r_ldbase
+			     ? look_up(dynamic_of(debug->r_ldbase), debug->r_ldbase, NAME)
+			     : 0;
 		__atomic_store_n(&found, fn, __ATOMIC_RELAXED);
 	}
 	return (find_fn *)fn;

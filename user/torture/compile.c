@@ -8,6 +8,7 @@
 
 #include "../daemon/answer.h"
 #include "../daemon/image.h"
+#include "../daemon/names.h"
 #include "../lib/util.h"
 #include "internal.h"
 
@@ -182,6 +183,7 @@ static int write_image(struct torture *t, const struct halo_answer *answer, int 
 	ret = halo_arena__write(t->arena, image.place - halo_prepared__arena(t->prepared),
 				image.code, image.size, image.frames, err);
 	if (!ret) {
+		halo_names__image(t->arena, t->prepared, answer);
 		*out = new_image(t, answer, image.size);
 		ret = *out ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
 	}

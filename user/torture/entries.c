@@ -2,6 +2,7 @@
 /* Counting entries, as audits use them: behind the image that they lead to. */
 #include <string.h>
 
+#include "../daemon/names.h"
 #include "../lib/util.h"
 #include "internal.h"
 
@@ -39,6 +40,8 @@ int torture__write_entries(struct torture *t, struct torture_version *v, struct 
 		ret = halo_arena__write(t->arena, off, code, sizeof(code), size, err);
 	if (ret)
 		memcpy(&v->target[ARMS], direct, sizeof(direct));
+	else
+		halo_names__entries(t->arena, off, size, v->func);
 	return ret;
 }
 

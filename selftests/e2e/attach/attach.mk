@@ -2,7 +2,7 @@
 # A daemon in miniature, and a prepared program that it attaches: see selftests/e2e/attach.sh.
 
 ATTACH_DIR := $(BUILD)/selftests/e2e/attach
-ATTACH_SRC := user/daemon/store.c user/daemon/arena.c user/daemon/family.c user/daemon/layout.c \
+ATTACH_SRC := user/daemon/store.c user/daemon/arena.c user/daemon/arena_elf.c user/daemon/family.c user/daemon/layout.c \
 	      user/daemon/maps.c user/daemon/rseq.c user/daemon/count_entry.c user/daemon/aside.c \
 	      user/daemon/image.c user/daemon/offer.c $(wildcard user/unwind/*.c) \
 	      $(wildcard user/daemon/inject*.c user/daemon/tracee*.c)

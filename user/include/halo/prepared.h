@@ -203,9 +203,9 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
  * Libraries are mapped downwards, with what is mapped later below them, so theirs lie above. They lie
  * next to each other too, so each library has a place of its own among these.
  */
-#define HALO_ARENA_PIC	   (-(1LL << 30))
-#define HALO_ARENA_FIXED   0x78000000LL
-#define HALO_ARENA_SIZE	   (64ULL << 20)
+#define HALO_ARENA_PIC	      (-(1LL << 30))
+#define HALO_ARENA_FIXED      0x78000000LL
+#define HALO_ARENA_SIZE	      (64ULL << 20)
 
 #define HALO_LIBRARY_PLACES   10
 #define HALO_LIBRARY_ARENA(i) ((640LL << 20) + (i) * (128LL << 20))
@@ -217,7 +217,22 @@ _Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
 #define HALO_INDEX_OFFSET 4096ULL
 #define HALO_INDEX_SIZE	  (32 * 4096ULL)
 #define HALO_INDEX_MAX	  (HALO_INDEX_SIZE / 8 - 1) /* a write to the arena takes a page at least */
-#define HALO_ARENA_FIRST  (HALO_INDEX_OFFSET + HALO_INDEX_SIZE)
+
+/*
+ * Behind that, in the same way: for which function of the program code in the arena stands, so that
+ * a program's own backtraces name it.
+ */
+#define HALO_ORIGINS_OFFSET (HALO_INDEX_OFFSET + HALO_INDEX_SIZE)
+#define HALO_ORIGINS_SIZE   (128 * 4096ULL)
+#define HALO_ORIGINS_MAX    (HALO_ORIGINS_SIZE / 8 - 1)
+
+/*
+ * The file is an ELF file: then come the sections with which debuggers and profilers name its code
+ * (user/daemon/arena_elf.h). Images follow.
+ */
+#define HALO_NAMES_OFFSET (HALO_ORIGINS_OFFSET + HALO_ORIGINS_SIZE)
+#define HALO_NAMES_SIZE	  (6ULL << 20)
+#define HALO_ARENA_FIRST  (HALO_NAMES_OFFSET + HALO_NAMES_SIZE)
 
 #ifndef __ASSEMBLER__
 struct halo_index {
@@ -228,6 +243,15 @@ struct halo_index {
 	} entry[HALO_INDEX_MAX];
 };
 _Static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
+
+struct halo_origins {
+	uint64_t count;
+	struct {
+		uint32_t begin;	  /* offset in the arena; valid up to the next one's */
+		int32_t function; /* from the arena's begin to the program's function; 0: none */
+	} entry[HALO_ORIGINS_MAX];
+};
+_Static_assert(sizeof(struct halo_origins) == HALO_ORIGINS_SIZE, "whole pages");
 #endif
 
 /* Directly behind the arena: counters, read-write in the program and in the daemon. */
