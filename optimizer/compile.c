@@ -150,7 +150,10 @@ static int fix_meaning(const struct compilation *c)
 		return 0;
 	fp__keep_shipped_fma(module);
 	fp__split_unoptimized(module);
-	return fp__has_fmuladd(module) ? run(c, "function(sroa,early-cse,instcombine)") : 0;
+	/* By this name the pass would end the process when it is not done after one round. */
+	return fp__has_fmuladd(module)
+		       ? run(c, "function(sroa,early-cse,instcombine<no-verify-fixpoint>)")
+		       : 0;
 }
 
 static int count_or_use(const struct compilation *c)
