@@ -16,9 +16,8 @@ volatile __u32 halo_branch_filter = 0;
 static __always_inline __u64 branch__frame(struct halo_branch_walk *w, __u64 addr)
 {
 	struct halo_branches *scratch = container_of(w, struct halo_branches, walk);
-	bool mapped;
 
-	return proc__frame(&scratch->proc, addr, 0, &mapped);
+	return proc__frame(&scratch->proc, addr, 0, &scratch->region);
 }
 
 static __always_inline void branch__tally(struct halo_branch_walk *w, enum halo_stat which)
@@ -30,70 +29,59 @@ static __always_inline void branch__tally(struct halo_branch_walk *w, enum halo_
 		__sync_fetch_and_add(&stats[which], 1);
 }
 
-static __always_inline long add_edge(void *table, const struct halo_edge_key *key,
-				     __u64 mispredicted)
-{
-	struct halo_edge_val *val = bpf_map_lookup_elem(table, key), first = {};
-	long err;
+/* The value of @key, added if it is not there. Macros: maps of different values have no common type. */
+#define GET_OR_ADD(table, key, val)                                                     \
+	({                                                                              \
+		long __err = 0;                                                         \
+                                                                                        \
+		val = bpf_map_lookup_elem(table, key);                                  \
+		if (!val) {                                                             \
+			typeof(*(val)) __first = {};                                    \
+                                                                                        \
+			__err = bpf_map_update_elem(table, key, &__first, BPF_NOEXIST); \
+			if (!__err || __err == -EEXIST)                                 \
+				val = bpf_map_lookup_elem(table, key);                  \
+			if (val)                                                        \
+				__err = 0;                                              \
+			else if (!__err || __err == -EEXIST)                            \
+				__err = -EBUSY;                                         \
+		}                                                                       \
+		__err;                                                                  \
+	})
 
-	if (!val) {
-		err = bpf_map_update_elem(table, key, &first, BPF_NOEXIST);
-		if (err && err != -EEXIST)
-			return err;
-		val = bpf_map_lookup_elem(table, key);
-		if (!val)
-			return -EBUSY;
-	}
-	__sync_fetch_and_add(&val->count, 1);
-	if (mispredicted)
-		__sync_fetch_and_add(&val->mispredicts, 1);
-	return 0;
-}
+/* In the table of the current generation. */
+#define GET_OR_ADD_NOW(kind, key, val)                                \
+	(halo_generation & 1 ? GET_OR_ADD(&halo_##kind##_b, key, val) \
+			     : GET_OR_ADD(&halo_##kind##_a, key, val))
 
 static __always_inline void branch__edge(struct halo_branch_walk *w,
 					 const struct halo_edge_key *key, __u64 mispredicted)
 {
-	long err;
+	struct halo_edge_val *val;
+	long err = GET_OR_ADD_NOW(edge, key, val);
 
-	if (halo_generation & 1)
-		err = add_edge(&halo_edge_b, key, mispredicted);
-	else
-		err = add_edge(&halo_edge_a, key, mispredicted);
-	if (err == -E2BIG)
+	if (val) {
+		__sync_fetch_and_add(&val->count, 1);
+		if (mispredicted)
+			__sync_fetch_and_add(&val->mispredicts, 1);
+	} else if (err == -E2BIG) {
 		HALO_COUNT(edge_full);
-	else if (err)
+	} else {
 		HALO_COUNT(edge_busy);
-}
-
-static __always_inline long add_range(void *table, const struct halo_range_key *key)
-{
-	struct halo_range_val *val = bpf_map_lookup_elem(table, key), first = {};
-	long err;
-
-	if (!val) {
-		err = bpf_map_update_elem(table, key, &first, BPF_NOEXIST);
-		if (err && err != -EEXIST)
-			return err;
-		val = bpf_map_lookup_elem(table, key);
-		if (!val)
-			return -EBUSY;
 	}
-	__sync_fetch_and_add(&val->count, 1);
-	return 0;
 }
 
 static __always_inline void branch__range(struct halo_branch_walk *w,
 					  const struct halo_range_key *key)
 {
-	long err;
+	struct halo_range_val *val;
+	long err = GET_OR_ADD_NOW(range, key, val);
 
-	if (halo_generation & 1)
-		err = add_range(&halo_range_b, key);
-	else
-		err = add_range(&halo_range_a, key);
-	if (err == -E2BIG)
+	if (val)
+		__sync_fetch_and_add(&val->count, 1);
+	else if (err == -E2BIG)
 		HALO_COUNT(range_full);
-	else if (err)
+	else
 		HALO_COUNT(range_busy);
 }
 
@@ -132,16 +120,16 @@ static __always_inline void feed_context(struct halo_branches *scratch,
 					 const struct halo_feed *feed)
 {
 	struct halo_ctx_key *key = &scratch->key;
-	bool mapped;
 	__u32 i;
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->exe_id = scratch->proc.exe_id;
 	key->quality = HALO_CTX_LEAF;
 	key->nr = 1;
-	key->frame[0] = proc__frame(&scratch->proc, feed->ip_addr, 0, &mapped);
+	key->frame[0] = proc__frame(&scratch->proc, feed->ip_addr, 0, &scratch->region);
 	for (i = 1; i < HALO_MAX_FRAMES && i <= feed->nr_callers; i++) {
-		key->frame[i] = proc__frame(&scratch->proc, feed->return_addr[i - 1], 1, &mapped);
+		key->frame[i] = proc__frame(&scratch->proc, feed->return_addr[i - 1], 1,
+					    &scratch->region);
 		key->nr = i + 1;
 		key->quality = HALO_CTX_FP;
 	}

@@ -114,10 +114,10 @@ struct halo_proc {
 	__u64 text_end_addr;
 	__u64 text_off; /* file offset at text_start_addr */
 	struct halo_space space;
-	__u64 exec_pages; /* executable pages that it had when space was read */
-	__u64 ask_ns;	  /* the daemon is not asked to read it again before */
-	__u64 refresh_ns; /* it is asked then, whatever the number of pages */
-	__u64 asked;	  /* times in a row without finding anything new */
+	__u64 exec_pages;		   /* executable pages that it had when space was read */
+	__u64 ask_ns;			   /* the daemon is not asked to read it again before */
+	__u64 refresh_ns;		   /* it is asked then, whatever the number of pages */
+	__u64 asked;			   /* times in a row without finding anything new */
 	__u32 library[HALO_MAX_LIBRARIES]; /* families of its libraries' slots; 0: none */
 };
 
@@ -249,6 +249,8 @@ struct halo_branches {
 	struct halo_proc proc;
 	struct halo_ctx_key key; /* FEED: the context under way */
 	struct halo_branch_walk walk;
+	__u32 region; /* the index in halo_region found last */
+	__u32 reserved;
 };
 
 /* halo_feed: index (__u32) → struct halo_feed: branch stacks for halo_branch_feed, a test program */
@@ -267,6 +269,12 @@ struct halo_feed_args {
 	__u32 nr;     /* stacks from there on */
 	__u32 filter; /* enum halo_branch_filter */
 	__u32 done; /* out: stacks that were counted; the next one met a busy CPU: go on with it */
+};
+
+/* Argument of the SEC("syscall") program halo_walk_self. */
+struct halo_walk_args {
+	__u32 nr;   /* times, HALO_MAX_FEED at most */
+	__u32 done; /* out: contexts that were found; others met a busy CPU */
 };
 
 /*

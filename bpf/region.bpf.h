@@ -15,13 +15,27 @@ _Static_assert(1 << (REGION_STEPS - 1) >= HALO_MAX_MAPPED, "enough steps to find
  */
 __u32 halo_find_region(__u64 space, __u64 addr);
 
-static __always_inline const struct halo_region *region__find(const struct halo_space *space,
-							      __u64 addr)
+static __always_inline bool region__holds(const struct halo_region *region, __u64 addr)
 {
-	__u32 at = halo_find_region(*(__u64 *)space, addr);
+	return addr >= region->start_addr && addr < region->end_addr;
+}
 
+/* @last: the index found last, wherever that was; the next one is most often the same. */
+static __always_inline const struct halo_region *region__find(const struct halo_space *space,
+							      __u64 addr, __u32 *last)
+{
+	const struct halo_region *region;
+	__u32 at = *last;
+
+	if (at - space->first < space->nr) {
+		region = bpf_map_lookup_elem(&halo_region, &at);
+		if (region && region__holds(region, addr))
+			return region;
+	}
+	at = halo_find_region(*(__u64 *)space, addr);
 	if (!at--)
 		return NULL;
+	*last = at;
 	return bpf_map_lookup_elem(&halo_region, &at);
 }
 
@@ -42,17 +56,15 @@ static __always_inline __u64 region__frame(const struct halo_region *region, __u
  * program's own text is known from exec on, all else when the daemon has read what is mapped.
  */
 static __always_inline __u64 proc__frame(const struct halo_proc *proc, __u64 addr, __u64 back,
-					 bool *mapped)
+					 __u32 *last)
 {
 	const struct halo_region *region;
 	__u64 at = addr - back;
 
-	*mapped = true;
 	if (at >= proc->text_start_addr && at < proc->text_end_addr)
 		return (__u64)proc->exe_id << HALO_OFF_BITS |
 		       ((proc->text_off + addr - proc->text_start_addr) & HALO_OFF_MASK);
-	region = region__find(&proc->space, at);
-	*mapped = region;
+	region = region__find(&proc->space, at, last);
 	return region ? region__frame(region, addr) : 0;
 }
 

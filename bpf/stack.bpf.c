@@ -7,9 +7,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
  * Where the frame lies; false: nowhere that is known. The program's own text is known from exec on,
  * all else when the daemon has read what is mapped.
  */
-static __always_inline bool locate(const struct halo_proc *proc, const struct halo_walk *w,
-				   __u64 *frame, __u32 *table, __u64 *off)
+static __always_inline bool locate(struct halo_scratch *scratch, __u64 *frame, __u32 *table,
+				   __u64 *off)
 {
+	const struct halo_proc *proc = &scratch->proc;
+	const struct halo_walk *w = &scratch->walk;
 	__u64 at = w->ip - w->back;
 	const struct halo_region *region;
 
@@ -19,7 +21,7 @@ static __always_inline bool locate(const struct halo_proc *proc, const struct ha
 		*table = HALO_TABLE(proc->exe_id, 0);
 		return true;
 	}
-	region = region__find(&proc->space, at);
+	region = region__find(&proc->space, at, &scratch->region);
 	if (!region)
 		return false;
 	*off = region->off + at - region->start_addr;
@@ -37,7 +39,7 @@ __noinline int halo_step(__u32 i)
 	scratch = bpf_map_lookup_elem(&halo_scratch, &zero);
 	if (!scratch || i >= HALO_MAX_FRAMES)
 		return HALO_END_DEPTH;
-	if (!locate(&scratch->proc, &scratch->walk, &frame, &table, &off)) {
+	if (!locate(scratch, &frame, &table, &off)) {
 		/* A leaf counts wherever it is; a caller that is nowhere is no caller. */
 		if (!i)
 			scratch->key.nr = 1;

@@ -34,6 +34,8 @@ struct halo_scratch {
 	struct halo_proc proc; /* as it was when the sample began */
 	struct halo_walk walk;
 	struct halo_ctx_key key;
+	__u32 region; /* the index found last */
+	__u32 reserved;
 };
 
 struct halo_scratch_map {
