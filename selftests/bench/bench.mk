@@ -12,7 +12,11 @@ $(BUILD)/bench-attach: $(O)/selftests/bench/attach.o $(ATTACH_SRC:%.c=$(O)/%.o) 
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_LIB_LIBS) -ljson-c -o $@
 
-TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(BUILD)/bench-attach $(START_ALL)
+$(BUILD)/bench-feed: $(O)/selftests/bench/feed.o $(BPFTESTS_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(HALO_BPF_LIBS) -lpthread -o $@
+
+TESTS += $(BUILD)/bench-pairs $(BUILD)/bench-calls $(BUILD)/bench-attach $(BUILD)/bench-feed $(START_ALL)
 
 .PHONY: bench-prepare bench-speedup bench-pgo bench-attach bench-profile
 bench-prepare: all programs $(BUILD)/bench-pairs $(START_ALL)
@@ -27,7 +31,7 @@ bench-pgo: all programs
 bench-attach: all $(ATTACH_ALL) $(BUILD)/bench-attach
 	$(Q)selftests/bench/attach.sh
 
-bench-profile: all programs $(BUILD)/bench-pairs
+bench-profile: all programs $(BUILD)/bench-pairs $(BUILD)/bench-feed
 	$(Q)selftests/bench/profile.sh
 
 bench: bench-prepare bench-calls bench-speedup bench-pgo bench-attach bench-profile

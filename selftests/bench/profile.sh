@@ -126,6 +126,16 @@ bench_run_time() {
 	[ "$per_sample" != null ] || echo "the machine is busy with other things: no figure per sample"
 }
 
+# Of both parts of a sample, whatever else the machine does: the best of many rounds.
+bench_feed() {
+	local kind ns
+	while read -r kind ns; do
+		record "$FIGURES" program=bench-feed metric="bpf_$kind" unit=ns against=none policy=exact \
+			kind=kernel n=76800 identical=null value="$ns"
+		echo "in the kernel: $kind $ns ns"
+	done < <("$BUILD_DIR/bench-feed")
+}
+
 bench_scale() {
 	local key value
 	HALO_SCALE=1000 "$SELFTESTS_DIR/e2e/scale.sh" -t "$WORK/scale" | grep -v '^ok' || true
@@ -141,6 +151,7 @@ work_dir
 rm -f "$FIGURES"
 write_hooks
 at_exit 'sh "$WORK/none"'
+bench_feed
 [ $# -gt 0 ] || set -- sphereflake interp
 for name in "$@"; do
 	bench_overhead "$name"

@@ -41,6 +41,7 @@ int halo_branches__prepare(struct halo_kernel *k)
 	};
 	int err = bpf_program__set_autoload(k->skel->progs.halo_branch_feed, k->feed);
 
+	err = err ?: bpf_program__set_autoload(k->skel->progs.halo_walk_self, k->feed);
 	if (!err && !k->feed)
 		err = bpf_map__set_max_entries(k->skel->maps.halo_feed, 1);
 	if (err || k->feed || has_records())

@@ -34,7 +34,7 @@ struct halo_kernel_opts {
 	 */
 	unsigned int table_buckets;
 	bool no_pin; /* tests: leave /sys/fs/bpf alone */
-	bool feed;   /* tests: load halo_branch_feed, and pin it */
+	bool feed;   /* tests: load halo_branch_feed, and pin it, and halo_walk_self */
 	bool as_old; /* tests: do without what kernels before 5.15 lack */
 };
 
