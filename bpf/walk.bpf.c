@@ -13,7 +13,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 static __noinline void begin(struct halo_walk *w)
 {
-	walk__begin(w, (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	struct pt_regs regs;
+
+	task__user_regs(&regs);
+	walk__begin(w, &regs);
 }
 
 __noinline int halo_walk_once(__u32 tgid)
@@ -25,7 +28,7 @@ __noinline int halo_walk_once(__u32 tgid)
 	scratch = bpf_map_lookup_elem(&halo_scratch, &zero);
 	if (!scratch || !proc)
 		return -ESRCH;
-	if (__sync_lock_test_and_set(&scratch->busy, 1))
+	if (!busy__enter(&scratch->busy))
 		return -EBUSY;
 	scratch->proc = *proc;
 	__builtin_memset(&scratch->key, 0, sizeof(scratch->key));
@@ -33,14 +36,14 @@ __noinline int halo_walk_once(__u32 tgid)
 	begin(&scratch->walk);
 	stack__walk(scratch);
 	context__count(&scratch->key);
-	__sync_lock_test_and_set(&scratch->busy, 0);
+	busy__leave(&scratch->busy);
 	return 0;
 }
 
 SEC("syscall")
 int halo_walk_self(struct halo_walk_args *args)
 {
-	__u32 tgid = task__tgid(bpf_get_current_task_btf()), nr = args->nr, done = 0;
+	__u32 tgid = task__tgid(task__current()), nr = args->nr, done = 0;
 
 	for (__u32 i = 0; i < HALO_MAX_FEED && i < nr; i++)
 		done += !halo_walk_once(tgid);

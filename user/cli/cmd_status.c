@@ -23,6 +23,28 @@ static void print_figures(json_object *stats)
 	}
 }
 
+static void print_rooms(json_object *rooms)
+{
+	static const struct {
+		const char *key, *what, *lost;
+	} lines[] = {
+		{"files", "files with code are known", "files whose code has no place"},
+		{"frame_bytes", "bytes of frame descriptions",
+		 "files left by frame pointer: no room for their frame descriptions"},
+		{"mappings", "executable mappings", "processes whose mappings found no room"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		json_object *room = js__get(rooms, lines[i].key);
+		long used = js__int(room, "used"), size = js__int(room, "size");
+
+		printf("%s%ld of %ld %s (%.3g %%)\n", i ? "          " : "room      ", used, size,
+		       lines[i].what, size ? 100.0 * used / size : 0);
+		if (js__int(room, "refused"))
+			printf("          %ld %s\n", js__int(room, "refused"), lines[i].lost);
+	}
+}
+
 static void print_daemon(json_object *daemon)
 {
 	json_object *stats = js__get(daemon, "stats"), *jobs = js__get(daemon, "jobs");
@@ -41,6 +63,7 @@ static void print_daemon(json_object *daemon)
 		printf("compiling %ld workers, of which %ld died and %ld were ended at their "
 		       "deadline\n",
 		       js__int(jobs, "started"), js__int(jobs, "died"), js__int(jobs, "late"));
+	print_rooms(js__get(daemon, "room"));
 }
 
 static void print_pids(json_object *pids)

@@ -163,11 +163,15 @@ struct halo_program {
 	bool unsaved; /* something has happened since the last halo_handover__save() */
 };
 
-/* What the daemon remembers of whatever has an exe_id, for its whole life. */
+/* What the daemon remembers of whatever has an exe_id. */
 struct halo_known {
 	uint8_t hash[32]; /* zero: a file that was never enrolled */
 	bool enrolled;	  /* once at least */
 	char denied[256];
+	uint8_t idle;	/* sweeps in a row that found it neither enrolled nor mapped */
+	bool is_free;	/* stands for nothing: to be given out again */
+	bool no_room;	/* it has no unwind table, since there was no room */
+	uint64_t freed; /* halo_daemon.files_freed when that was found */
 };
 
 struct halo_seen {
@@ -195,8 +199,10 @@ struct halo_daemon {
 	struct halo_known *known; /* by exe_id - 1 */
 	uint32_t n_known;
 	struct halo_file **files; /* see files.h */
-	struct halo_unwinds *unwinds;
 	size_t n_files;
+	uint64_t files_freed, files_refused; /* ever */
+	uint64_t swept_ns, sweep_ns;
+	struct halo_unwinds *unwinds;
 	struct halo_seen seen[HALO_SEEN_MAX];
 	unsigned int next_seen;
 

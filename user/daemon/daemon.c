@@ -31,6 +31,9 @@
 #define LOCK_LOOKS   20
 #define LOCK_LOOK_US 50000
 
+#define SWEEP_MS     10000
+#define SWEEP_MS_MIN 1000
+
 #define LOCK_FILE    HALO_RUN_DIR "/lock"
 #define STORE_DIR    HALO_RUN_DIR "/shm"
 #define JOBS_DIR     HALO_RUN_DIR "/jobs"
@@ -87,6 +90,7 @@ static void on_drain(void *ctx)
 	halo_samples__drain(d);
 	halo_kernel__check_cpus(d->kernel);
 	catch_up(d);
+	halo_files__sweep(d);
 	TAILQ_FOREACH(p, &d->programs, link) {
 		halo_process__let_go(p);
 		halo_decide__tick(p);
@@ -145,6 +149,15 @@ static int open_signals(struct halo_daemon *d, struct halo_err *err)
 	return 0;
 }
 
+/* HALO_SWEEP_MS is for tests. */
+static unsigned long sweep_ms(void)
+{
+	const char *text = getenv("HALO_SWEEP_MS");
+	unsigned long ms = text ? strtoul(text, NULL, 10) : SWEEP_MS;
+
+	return ms < SWEEP_MS_MIN ? SWEEP_MS_MIN : ms;
+}
+
 static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 {
 	struct halo_kernel_opts opts = {
@@ -163,6 +176,7 @@ static int open_kernel(struct halo_daemon *d, struct halo_err *err)
 	if (ret)
 		return halo_err__set(err, ret, "watching kernel events: %s", strerror(-ret));
 	halo_samples__open(d);
+	d->sweep_ns = sweep_ms() * 1000000ULL;
 	log_info("sampling by %s: %s", halo_kernel__tier_name(d->kernel),
 		 halo_kernel__tier_reason(d->kernel));
 	return 0;

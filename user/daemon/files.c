@@ -16,14 +16,24 @@
 #define LOG_TAG "files"
 #include "../lib/log.h"
 
-#define VDSO_NAME "[vdso]"
+#define VDSO_NAME   "[vdso]"
+#define IDLE_SWEEPS 2
 
 int halo_files__number(struct halo_daemon *d, uint32_t *exe_id)
 {
 	struct halo_known *known;
 
-	if (d->n_known >= HALO_MAX_EXES - 1)
+	for (uint32_t i = 0; i < d->n_known; i++) {
+		if (!d->known[i].is_free)
+			continue;
+		d->known[i] = (struct halo_known){0};
+		*exe_id = i + 1;
+		return 0;
+	}
+	if (d->n_known >= HALO_MAX_EXES - 1) {
+		d->files_refused++;
 		return -ENOSPC;
+	}
 	known = reallocarray(d->known, d->n_known + 1, sizeof(*known));
 	if (!known)
 		return -ENOMEM;
@@ -73,6 +83,75 @@ void halo_files__forget(struct halo_daemon *d, const struct halo_buildid *id)
 			d->files[kept++] = file;
 	}
 	d->n_files = kept;
+}
+
+/* Files that have that number. */
+static void drop(struct halo_daemon *d, uint32_t exe_id)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->n_files; i++) {
+		if (d->files[i]->exe_id == exe_id)
+			free(d->files[i]);
+		else
+			d->files[kept++] = d->files[i];
+	}
+	d->n_files = kept;
+}
+
+static void mark_programs(const struct halo_daemon *d, bool used[HALO_MAX_EXES])
+{
+	const struct halo_program *p;
+
+	TAILQ_FOREACH(p, &d->programs, link)
+		used[p->exe_id] = true;
+	TAILQ_FOREACH(p, &d->retired, link)
+		used[p->exe_id] = true;
+	for (size_t i = 0; i < d->n_files; i++)
+		if (!d->files[i]->ino)
+			used[d->files[i]->exe_id] = true; /* the vdso */
+}
+
+/* Why a binary was denied is remembered, and so is its number. */
+static void sweep_number(struct halo_daemon *d, uint32_t exe_id, bool used)
+{
+	struct halo_known *known = &d->known[exe_id - 1];
+
+	known->idle = used ? 0 : known->idle + 1;
+	if (known->is_free || known->denied[0] || known->idle < IDLE_SWEEPS)
+		return;
+	halo_unwinds__forget(d, exe_id);
+	halo_kernel__del_exe(d->kernel, exe_id);
+	drop(d, exe_id);
+	*known = (struct halo_known){.is_free = true};
+	d->files_freed++;
+}
+
+void halo_files__sweep(struct halo_daemon *d)
+{
+	__cleanup_free bool *used = NULL;
+	uint64_t now = halo_loop__now();
+
+	/* A recording names files by their numbers when it ends. */
+	if (now - d->swept_ns < d->sweep_ns || !TAILQ_EMPTY(&d->recordings))
+		return;
+	d->swept_ns = now;
+	used = calloc(HALO_MAX_EXES, sizeof(*used));
+	if (!used)
+		return;
+	halo_kernel__mapped(d->kernel, used);
+	mark_programs(d, used);
+	for (uint32_t exe_id = 1; exe_id <= d->n_known; exe_id++)
+		sweep_number(d, exe_id, used[exe_id]);
+}
+
+unsigned int halo_files__numbers(const struct halo_daemon *d)
+{
+	unsigned int n = d->n_known;
+
+	for (uint32_t i = 0; i < d->n_known; i++)
+		n -= d->known[i].is_free;
+	return n;
 }
 
 void halo_files__free(struct halo_daemon *d)
@@ -226,6 +305,21 @@ int halo_files__open_map(int proc, const struct halo_map *m, dev_t *trusted)
 	return fd < 0 ? -1 : reopen(fd);
 }
 
+/* Of a file whose table found no room, once others have gone. */
+static void retry_table(struct halo_daemon *d, uint32_t exe_id, int path_fd)
+{
+	struct halo_known *known = &d->known[exe_id - 1];
+	__cleanup_fd int fd = -1;
+
+	if (!known->no_room || known->freed == d->files_freed)
+		return;
+	fd = reopen(path_fd);
+	if (fd < 0)
+		return;
+	known->no_room = false;
+	halo_unwinds__add(d, exe_id, fd);
+}
+
 const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
 					   const struct halo_map *m, dev_t *trusted)
 {
@@ -237,7 +331,10 @@ const struct halo_file *halo_files__of_map(struct halo_daemon *d, int proc,
 	if (fd < 0)
 		return NULL;
 	file = find(d, m->dev, &st);
-	return file ? file : add(d, fd, m, &st);
+	if (!file)
+		return add(d, fd, m, &st);
+	retry_table(d, file->exe_id, fd);
+	return file;
 }
 
 /* All 64-bit processes have the daemon's own. */

@@ -4,8 +4,8 @@
 
 /*
  * Files with code that processes of enrolled programs map, and the numbers that stand for them in
- * frames. A number is a file's for as long as the daemon lives. A program has one, whatever copy of
- * it is executed; other files are told apart by device, inode, change time and size, never by their
+ * frames. A number is a file's until it is neither enrolled nor mapped any more, and some time has
+ * passed; then it is another's. A program has one, whatever copy of it is executed; other files are told apart by device, inode, change time and size, never by their
  * build-id, which anyone can forge.
  */
 #include "core.h"
@@ -21,12 +21,16 @@ struct halo_file {
 	char path[HALO_PATH_MAX];     /* where it was first seen; of a process's mount namespace */
 };
 
-/* A number that was not given out yet. -ENOSPC: all were. */
+/* A number that stands for nothing. -ENOSPC: all do. */
 int halo_files__number(struct halo_daemon *d, uint32_t *exe_id);
 /* The number of a file that was seen mapped; 0: it was not. */
 uint32_t halo_files__find(const struct halo_daemon *d, int fd);
 /* Files of that build-id may be copies of a program that was just enrolled: look at them anew. */
 void halo_files__forget(struct halo_daemon *d, const struct halo_buildid *id);
+/* Free, every d->sweep_ns, the numbers and tables of what nobody has mapped any more. */
+void halo_files__sweep(struct halo_daemon *d);
+/* Numbers that stand for something. */
+unsigned int halo_files__numbers(const struct halo_daemon *d);
 void halo_files__free(struct halo_daemon *d);
 
 /*

@@ -44,6 +44,22 @@ static struct halo_program *by_exe_id(struct halo_daemon *d, uint32_t exe_id)
 	return NULL;
 }
 
+/* How the context was found, and why it ends; enum halo_ctx_end and the figures have one order. */
+static void account(struct halo_daemon *d, const struct halo_ctx_key *key, uint64_t count)
+{
+	if (key->quality == HALO_CTX_CFI)
+		d->figures[HALO_CHECK_BY_RULES] += count;
+	else if (key->quality == HALO_CTX_LEAF)
+		d->figures[HALO_CHECK_LEAVES] += count;
+	else
+		d->figures[HALO_CHECK_BY_FP] += count;
+	if (key->end >= HALO_END_ROOT && key->end <= HALO_END_REG)
+		d->figures[HALO_CHECK_WHOLE + key->end - HALO_END_ROOT] += count;
+}
+
+_Static_assert(HALO_CHECK_CUT_REG - HALO_CHECK_WHOLE == HALO_END_REG - HALO_END_ROOT,
+	       "a figure for each end");
+
 static void add(struct halo_program *p, uint64_t frame, uint64_t count)
 {
 	add_leaf(p, HALO_FRAME_EXE(frame) == p->exe_id ? frame : 0, count);
@@ -59,6 +75,7 @@ static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count
 	struct halo_program *p = by_exe_id(d, key->exe_id);
 	struct halo_program *library = frame ? by_exe_id(d, HALO_FRAME_EXE(frame)) : NULL;
 
+	account(d, key, count);
 	halo_record__context(d, key, count);
 	if (p)
 		add(p, frame, count);

@@ -5,6 +5,7 @@
 
 #include "../lib/util.h"
 #include "commands.h"
+#include "files.h"
 #include "process.h"
 #include "tuning.h"
 
@@ -115,6 +116,35 @@ static json_object *new_stats(struct halo_daemon *d)
 	return obj;
 }
 
+/* A table of fixed size: how full it is, and how often something found no room. */
+static json_object *new_room(uint64_t used, uint64_t size, uint64_t refused)
+{
+	json_object *obj = json_object_new_object();
+
+	add_int(obj, "used", used);
+	add_int(obj, "size", size);
+	add_int(obj, "refused", refused);
+	return obj;
+}
+
+static json_object *new_rooms(struct halo_daemon *d)
+{
+	json_object *obj = json_object_new_object();
+	struct halo_tables_info tables;
+	struct halo_spaces_info spaces;
+
+	halo_kernel__tables(d->kernel, &tables);
+	halo_kernel__spaces(d->kernel, &spaces);
+	json_object_object_add(
+		obj, "files",
+		new_room(halo_files__numbers(d), HALO_MAX_EXES - 1, d->files_refused));
+	json_object_object_add(obj, "frame_bytes",
+			       new_room(tables.used, tables.size, tables.refused));
+	json_object_object_add(obj, "mappings",
+			       new_room(spaces.regions, HALO_MAX_REGIONS, spaces.refused));
+	return obj;
+}
+
 static double seconds(struct timeval tv)
 {
 	return tv.tv_sec + tv.tv_usec / 1e6;
@@ -143,6 +173,7 @@ static json_object *new_daemon(struct halo_daemon *d)
 	add_double(obj, "workers_cpu_s", seconds(workers.ru_utime) + seconds(workers.ru_stime));
 	json_object_object_add(obj, "jobs", new_jobs(&d->workers));
 	json_object_object_add(obj, "stats", new_stats(d));
+	json_object_object_add(obj, "room", new_rooms(d));
 	return obj;
 }
 

@@ -47,7 +47,7 @@ struct halo_unwinds {
 	size_t n;
 	/* The one being compiled; pid 0: none. */
 	pid_t pid;
-	uint32_t exe_id;
+	uint32_t exe_id; /* 0: nobody wants it any more */
 	int pid_fd, result_fd;
 	struct halo_io *io;
 };
@@ -243,6 +243,10 @@ static void load(struct halo_daemon *d, uint32_t exe_id, int fd)
 		ret = halo_kernel__set_table(d->kernel, exe_id, false, &t);
 	if (ret)
 		log_debug("file %u has no unwind table: %s", exe_id, strerror(-ret));
+	if (ret == -ENOSPC) {
+		d->known[exe_id - 1].no_room = true;
+		d->known[exe_id - 1].freed = d->files_freed;
+	}
 }
 
 static void on_end(void *ctx, uint32_t events)
@@ -254,7 +258,9 @@ static void on_end(void *ctx, uint32_t events)
 	(void)events;
 	if (waitpid(u->pid, &status, WNOHANG) != u->pid)
 		return;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (!u->exe_id)
+		log_debug("an unwind table was not needed any more");
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		load(d, u->exe_id, u->result_fd);
 	else
 		log_debug("file %u has no unwind table: status %#x", u->exe_id, status);
@@ -323,6 +329,24 @@ void halo_unwinds__add(struct halo_daemon *d, uint32_t exe_id, int fd)
 	TAILQ_INSERT_TAIL(&u->queue, w, link);
 	u->n++;
 	start_next(d);
+}
+
+void halo_unwinds__forget(struct halo_daemon *d, uint32_t exe_id)
+{
+	struct halo_unwinds *u = d->unwinds;
+	struct waiting *w, *next;
+
+	if (u->exe_id == exe_id)
+		u->exe_id = 0;
+	for (w = TAILQ_FIRST(&u->queue); w; w = next) {
+		next = TAILQ_NEXT(w, link);
+		if (w->exe_id != exe_id)
+			continue;
+		TAILQ_REMOVE(&u->queue, w, link);
+		u->n--;
+		close(w->fd);
+		free(w);
+	}
 }
 
 void halo_unwinds__add_image(struct halo_daemon *d, uint32_t exe_id, const void *data, size_t size)

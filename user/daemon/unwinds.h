@@ -15,6 +15,8 @@ void halo_unwinds__close(struct halo_daemon *d);
 
 /* Have the table of file @exe_id compiled from @fd, which is duplicated. */
 void halo_unwinds__add(struct halo_daemon *d, uint32_t exe_id, int fd);
+/* The number stands for another file from now on. */
+void halo_unwinds__forget(struct halo_daemon *d, uint32_t exe_id);
 /* Of an image in the daemon's own memory that can be trusted: the vdso. */
 void halo_unwinds__add_image(struct halo_daemon *d, uint32_t exe_id, const void *data, size_t size);
 /* Images were added to the program's arena. */

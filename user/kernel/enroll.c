@@ -119,6 +119,13 @@ int halo_kernel__set_exe(struct halo_kernel *k, uint32_t exe_id, const struct ha
 	return UPDATE(k->skel->maps.halo_exe, &exe_id, &info, BPF_ANY);
 }
 
+void halo_kernel__del_exe(struct halo_kernel *k, uint32_t exe_id)
+{
+	DELETE(k->skel->maps.halo_exe, &exe_id);
+	halo_kernel__del_table(k, exe_id, false);
+	halo_kernel__del_table(k, exe_id, true);
+}
+
 int halo_kernel__get_exe(struct halo_kernel *k, uint32_t exe_id, struct halo_exe_info *info)
 {
 	return LOOKUP(k->skel->maps.halo_exe, &exe_id, info);

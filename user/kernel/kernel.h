@@ -98,6 +98,9 @@ int halo_kernel__forget_key(struct halo_kernel *k, const struct halo_inode_key *
 int halo_kernel__set_exe(struct halo_kernel *k, uint32_t exe_id, const struct halo_buildid *id,
 			 const char *path);
 
+/* Whatever is known by that number, tables too. */
+void halo_kernel__del_exe(struct halo_kernel *k, uint32_t exe_id);
+
 int halo_kernel__set_proc(struct halo_kernel *k, uint32_t tgid, const struct halo_proc *proc);
 int halo_kernel__get_proc(struct halo_kernel *k, uint32_t tgid, struct halo_proc *proc);
 int halo_kernel__del_proc(struct halo_kernel *k, uint32_t tgid);
@@ -126,6 +129,7 @@ void halo_kernel__del_table(struct halo_kernel *k, uint32_t exe_id, bool is_aren
 struct halo_tables_info {
 	unsigned int tables;
 	uint64_t used, size; /* bytes */
+	uint64_t refused;    /* tables that found no room */
 };
 void halo_kernel__tables(const struct halo_kernel *k, struct halo_tables_info *out);
 
@@ -133,8 +137,14 @@ void halo_kernel__tables(const struct halo_kernel *k, struct halo_tables_info *o
 struct halo_spaces_info {
 	unsigned int spaces;  /* different ones */
 	unsigned int regions; /* of HALO_MAX_REGIONS, with those that are free again */
+	uint64_t refused;     /* times that the mappings of a process found no room */
 };
 void halo_kernel__spaces(const struct halo_kernel *k, struct halo_spaces_info *out);
+/*
+ * Set those exe_ids that a process may still have mapped, or samples name. What a process has let go of
+ * is told for two calls more. Not to be called more often than every second: no sample takes so long.
+ */
+void halo_kernel__mapped(struct halo_kernel *k, bool mapped[HALO_MAX_EXES]);
 
 /* Switch generations and hand over, then clear, all that the old one holds. */
 int halo_kernel__drain(struct halo_kernel *k, halo_drain_fn fn, void *ctx);

@@ -37,7 +37,8 @@ struct halo_spaces {
 	size_t n;
 	int32_t free[N_BLOCKS];
 	size_t made; /* since the last sweep */
-	bool full;   /* told already */
+	uint64_t refused;
+	bool full; /* told already */
 };
 
 #define REGIONS_SIZE (HALO_MAX_REGIONS * sizeof(struct halo_region))
@@ -155,6 +156,16 @@ static void sweep(struct halo_kernel *k)
 	free(v);
 }
 
+void halo_kernel__mapped(struct halo_kernel *k, bool mapped[HALO_MAX_EXES])
+{
+	struct halo_spaces *s = k->spaces;
+
+	sweep(k);
+	for (size_t i = 0; i < s->n; i++)
+		for (uint32_t j = 0; j < s->v[i].at.nr; j++)
+			mapped[s->regions[s->v[i].at.first + j].exe_id % HALO_MAX_EXES] = true;
+}
+
 static unsigned int block_of(size_t n)
 {
 	unsigned int block = 0;
@@ -202,6 +213,7 @@ static struct space *get_space(struct halo_kernel *k, const struct halo_region *
 	}
 	space = allocate(s, block_of(n));
 	if (!space) {
+		s->refused++;
 		if (!s->full)
 			log_warn("no room for the mappings of more processes: samples in their "
 				 "libraries have no place");
@@ -281,7 +293,7 @@ void halo_kernel__spaces(const struct halo_kernel *k, struct halo_spaces_info *o
 {
 	const struct halo_spaces *s = k->spaces;
 
-	*out = (struct halo_spaces_info){.regions = s->used};
+	*out = (struct halo_spaces_info){.regions = s->used, .refused = s->refused};
 	for (size_t i = 0; i < s->n; i++)
 		out->spaces += s->v[i].at.nr != 0;
 }

@@ -25,6 +25,7 @@ struct halo_tables {
 	struct extent *v; /* by place */
 	size_t n;
 	bool full; /* told already */
+	uint64_t refused;
 };
 
 int halo_tables__set_size(struct halo_kernel *k, unsigned int buckets)
@@ -137,6 +138,7 @@ int halo_kernel__set_table(struct halo_kernel *k, uint32_t exe_id, bool is_arena
 	if (exe_id >= HALO_MAX_EXES)
 		return -EINVAL;
 	ret = find_gap(t, table, &extent, &before);
+	t->refused += ret != 0;
 	if (ret && !t->full) {
 		t->full = true;
 		log_warn("no room for the frame descriptions of more files: callers in them are "
@@ -169,7 +171,10 @@ void halo_kernel__tables(const struct halo_kernel *k, struct halo_tables_info *o
 {
 	const struct halo_tables *t = k->tables;
 
-	*out = (struct halo_tables_info){.size = t->n_words * sizeof(uint32_t)};
+	*out = (struct halo_tables_info){
+		.size = t->n_words * sizeof(uint32_t),
+		.refused = t->refused,
+	};
 	for (size_t i = 0; i < t->n; i++) {
 		out->used += (t->v[i].end - t->v[i].begin) * sizeof(uint32_t);
 		out->tables += !t->v[i].dead;
