@@ -16,5 +16,6 @@ for name in "$@"; do
 	begin=$(milliseconds) status=0
 	timeout --kill-after=10 "${HALO_TEST_TIMEOUT:-120}" "$SELFTESTS/$name.sh" </dev/null 2>&1 || status=$?
 	echo # whatever was left of a line
+	echo "# tainted $(</proc/sys/kernel/tainted)"
 	echo "@@ end $name $status $(($(milliseconds) - begin))"
 done
