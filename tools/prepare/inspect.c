@@ -5,6 +5,7 @@
 
 #include <halo/prepared.h>
 
+#include "probes.h"
 #include "unit.h"
 
 /*
@@ -95,12 +96,16 @@ cleanup:
 
 static bool has_instructions(LLVMValueRef func, unsigned min)
 {
+	uint64_t function, number;
 	unsigned n = 0;
 
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(func); b; b = LLVMGetNextBasicBlock(b))
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-			if (++n >= min)
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+		     i = LLVMGetNextInstruction(i)) {
+			n += !halo_probe__read(i, &function, &number);
+			if (n >= min)
 				return true;
+		}
 	return false;
 }
 

@@ -5,6 +5,7 @@
 #include <halo/prepared.h>
 #include <llvm-c/Target.h>
 
+#include "probes.h"
 #include "unit.h"
 
 /* Tables and llvm.compiler.used speak of locals by name, and private names are rewritten later. */
@@ -52,6 +53,7 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 			return;
 		}
 		halo_origin__note(ref, unit);
+		halo_probes__insert(ref, unit);
 	} else {
 		halo_module__split_fmuladd(ref);
 	}
@@ -185,6 +187,7 @@ void halo_prepare__finish(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 		return;
 	if (!halo_module__look(&m, ref, phase))
 		return;
+	halo_probes__finish(ref);
 	rows.f = open_memstream(&text, &size);
 	if (!rows.f)
 		abort();
