@@ -10,6 +10,7 @@
 #include "../user/lib/util.h"
 #include "ir.h"
 #include "pgo.h"
+#include "pgo_map.h"
 #include "shim.h"
 
 #define COUNTERS_SYMBOL "__halo_counters"
@@ -68,102 +69,6 @@ struct counter {
 	bool atomic;
 	struct pgo_map *map;
 };
-
-static uint64_t constant(LLVMValueRef inst, unsigned int i)
-{
-	return LLVMConstIntGetZExtValue(LLVMGetOperand(inst, i));
-}
-
-static bool is_increment(LLVMValueRef inst)
-{
-	return ir__is_intrinsic(inst, "llvm.instrprof.increment");
-}
-
-static bool is_value(LLVMValueRef inst)
-{
-	return ir__is_intrinsic(inst, "llvm.instrprof.value.profile");
-}
-
-/* LLVM's name for the function, from the variable that holds it. Not terminated. */
-static const char *profile_name(LLVMValueRef inst, size_t *len)
-{
-	LLVMValueRef var = LLVMGetOperand(inst, 0);
-
-	return LLVMGetAsString(LLVMGetInitializer(var), len);
-}
-
-static struct request_counted *find(const struct pgo_map *map, LLVMValueRef inst)
-{
-	size_t len;
-	const char *name = profile_name(inst, &len);
-
-	for (size_t i = map->n_functions; i-- > 0;)
-		if (strlen(map->functions[i].name) == len &&
-		    !memcmp(map->functions[i].name, name, len))
-			return &map->functions[i];
-	return NULL;
-}
-
-static int add_function(struct pgo_map *map, LLVMValueRef inst)
-{
-	struct request_counted *f;
-	const char *name;
-	size_t len;
-
-	f = reallocarray(map->functions, map->n_functions + 1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	map->functions = f;
-	f += map->n_functions;
-	name = profile_name(inst, &len);
-	*f = (struct request_counted){
-		.name = strndup(name, len),
-		.hash = constant(inst, 1),
-		.first = map->n_counters,
-		.n = constant(inst, 2),
-	};
-	if (!f->name)
-		return -ENOMEM;
-	map->n_functions++;
-	map->n_counters += f->n;
-	return 0;
-}
-
-/* Number the functions' counters, then their sites. */
-static int number(struct counter *c)
-{
-	struct request_counted *f;
-
-	ir__for_each_function(fn, c->module)
-	{
-		ir__for_each_block(block, fn)
-		{
-			ir__for_each_inst(inst, block)
-			{
-				if (is_increment(inst) && !find(c->map, inst) &&
-				    add_function(c->map, inst))
-					return -ENOMEM;
-			}
-		}
-		ir__for_each_block(block, fn)
-		{
-			ir__for_each_inst(inst, block)
-			{
-				f = is_value(inst) ? find(c->map, inst) : NULL;
-				if (f && constant(inst, 3) < REQUEST_KINDS &&
-				    f->sites[constant(inst, 3)] <= constant(inst, 4))
-					f->sites[constant(inst, 3)] = constant(inst, 4) + 1;
-			}
-		}
-	}
-	for (size_t i = 0; i < c->map->n_functions; i++) {
-		f = &c->map->functions[i];
-		f->first_site = c->map->n_sites;
-		for (size_t k = 0; k < REQUEST_KINDS; k++)
-			c->map->n_sites += f->sites[k];
-	}
-	return 0;
-}
 
 /* As many copies as there are CPUs, if they fit; they need no atomic additions then. */
 static int lay_out(struct counter *c, struct halo_err *err)
@@ -230,23 +135,23 @@ static void build_add(const struct counter *c, uint32_t n, LLVMValueRef step)
 
 static void lower_increment(const struct counter *c, LLVMValueRef inst)
 {
-	const struct request_counted *f = find(c->map, inst);
+	const struct request_counted *f = pgo_map__find(c->map, inst);
 	bool has_step = LLVMGetNumArgOperands(inst) > 4;
 
 	if (f)
-		build_add(c, f->first + constant(inst, 3),
+		build_add(c, f->first + pgo_map__constant(inst, 3),
 			  has_step ? LLVMGetOperand(inst, 4) : number64(c, 1));
 }
 
 static void lower_value(const struct counter *c, LLVMValueRef inst)
 {
-	const struct request_counted *f = find(c->map, inst);
-	uint64_t kind = constant(inst, 3), site;
+	const struct request_counted *f = pgo_map__find(c->map, inst);
+	uint64_t kind = pgo_map__constant(inst, 3), site;
 	LLVMValueRef args[2];
 
 	if (!f || kind >= REQUEST_KINDS)
 		return;
-	site = f->first_site + constant(inst, 4);
+	site = f->first_site + pgo_map__constant(inst, 4);
 	for (uint64_t k = 0; k < kind; k++)
 		site += f->sites[k];
 	args[0] = offset(
@@ -265,10 +170,10 @@ static void lower_function(struct counter *c, LLVMValueRef fn)
 	{
 		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst; inst = next) {
 			next = LLVMGetNextInstruction(inst);
-			if (!is_increment(inst) && !is_value(inst))
+			if (!pgo_map__is_increment(inst) && !pgo_map__is_value(inst))
 				continue;
 			LLVMPositionBuilderBefore(c->builder, inst);
-			if (is_increment(inst))
+			if (pgo_map__is_increment(inst))
 				lower_increment(c, inst);
 			else
 				lower_value(c, inst);
@@ -283,7 +188,7 @@ static bool counts(LLVMValueRef fn)
 	{
 		ir__for_each_inst(inst, block)
 		{
-			if (is_increment(inst) || is_value(inst))
+			if (pgo_map__is_increment(inst) || pgo_map__is_value(inst))
 				return true;
 		}
 	}
@@ -341,28 +246,13 @@ static int add_recorder(struct counter *c)
 	return 0;
 }
 
-/* The names of functions, and what a runtime would look at. */
-static void drop_globals(LLVMModuleRef module)
-{
-	LLVMValueRef next;
-
-	for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = next) {
-		const char *name = resolve__name(v);
-
-		next = LLVMGetNextGlobal(v);
-		if (!LLVMGetFirstUse(v) &&
-		    (!strncmp(name, "__profn_", 8) || !strncmp(name, "__llvm_profile_", 15)))
-			LLVMDeleteGlobal(v);
-	}
-}
-
 static int lower(struct counter *c, const struct section *section, struct halo_err *err)
 {
 	char root[4096];
 	LLVMValueRef fn;
 	int ret;
 
-	ret = number(c);
+	ret = pgo_map__number(c->map, c->module);
 	if (ret)
 		return halo_err__set(err, ret, "out of memory");
 	ret = lay_out(c, err);
@@ -409,14 +299,6 @@ int pgo__count(struct bound *bound, const struct section *section, const struct 
 	c.builder = LLVMCreateBuilderInContext(ctx);
 	ret = lower(&c, section, err);
 	LLVMDisposeBuilder(c.builder);
-	drop_globals(bound->module);
+	pgo_map__drop_names(bound->module);
 	return ret;
-}
-
-void pgo__free_map(struct pgo_map *map)
-{
-	for (size_t i = 0; i < map->n_functions; i++)
-		free(map->functions[i].name);
-	free(map->functions);
-	memset(map, 0, sizeof(*map));
 }
