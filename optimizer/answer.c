@@ -199,26 +199,46 @@ static json_object *new_members(const struct section *section)
 	return list;
 }
 
-static void put_map(json_object *obj, const struct section *section, const struct pgo_map *map)
+static json_object *new_map(const struct section *section, const struct request_counted *f,
+			    size_t n)
 {
-	json_object *counted = json_object_new_object(), *functions = json_object_new_array(), *out;
+	json_object *out = json_object_new_object(), *functions = json_object_new_array();
 
-	for (size_t i = 0; i < map->n_functions; i++)
-		json_object_array_add(functions, new_counted(&map->functions[i]));
-	out = json_object_new_object();
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(functions, new_counted(&f[i]));
 	put(out, "members", new_members(section));
 	put(out, "functions", functions);
+	return out;
+}
+
+/* As member "profile" of a request has it, without values. */
+static void put_inferred(json_object *obj, const struct section *section,
+			 const struct request_profile *profile)
+{
+	json_object *inferred = json_object_new_object(), *counts = json_object_new_array();
+
+	for (size_t i = 0; i < profile->n_counts; i++)
+		json_object_array_add(counts, json_object_new_int64((int64_t)profile->counts[i]));
+	put(inferred, "map", new_map(section, profile->functions, profile->n_functions));
+	put(inferred, "counts", counts);
+	put(obj, "inferred", inferred);
+}
+
+static void put_map(json_object *obj, const struct section *section, const struct pgo_map *map)
+{
+	json_object *counted = json_object_new_object();
+
 	put_number(counted, "counters", map->n_counters);
 	put_number(counted, "copies", map->copies);
 	put_number(counted, "stride", map->stride);
 	put_number(counted, "sites", map->n_sites);
-	put(counted, "map", out);
+	put(counted, "map", new_map(section, map->functions, map->n_functions));
 	put(obj, "counted", counted);
 }
 
 json_object *answer__ok(const struct choice *choice, const struct image *image,
 			const uint8_t hash[32], const struct pgo_map *map,
-			const struct answer_times *times)
+			const struct request_profile *inferred, const struct answer_times *times)
 {
 	json_object *obj = with_status("ok");
 	char text[65];
@@ -236,6 +256,8 @@ json_object *answer__ok(const struct choice *choice, const struct image *image,
 	put_considered(obj, choice);
 	if (map)
 		put_map(obj, &choice->section, map);
+	if (inferred)
+		put_inferred(obj, &choice->section, inferred);
 	put_times(obj, times);
 	return obj;
 }

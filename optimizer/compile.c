@@ -125,6 +125,7 @@ struct compilation {
 	enum compile_caution caution;
 	LLVMTargetMachineRef machine;
 	struct pgo_map *map;
+	struct request_profile *inferred;
 	struct halo_err *err;
 };
 
@@ -161,7 +162,11 @@ static int count_or_use(const struct compilation *c)
 	if (c->req->has_counters)
 		return pgo__count(c->bound, c->section, c->req, c->machine, c->map, c->err);
 	if (c->req->has_profile)
-		return pgo__use(c->units, c->bound, c->section, c->req, c->machine, c->err);
+		return pgo__use(c->units, c->bound, c->section, &c->req->profile, c->machine,
+				c->err);
+	if (c->req->has_branches)
+		return pgo__use_branches(c->units, c->bound, c->section, c->machine, c->inferred,
+					 c->err);
 	return 0;
 }
 
@@ -177,7 +182,7 @@ static int run_pipeline(const struct compilation *c, LLVMModuleRef module)
 		.inline_threshold = config->inline_threshold,
 	};
 
-	if (!c->req->has_profile)
+	if (!c->req->has_profile && !c->req->has_branches)
 		return run_passes(module, c->machine, config->passes, config, c->caution, c->err);
 	shim__optimize(module, c->machine, &tuning);
 	return 0;
@@ -230,7 +235,8 @@ static int optimize(const struct compilation *c)
 
 int compile__module(struct units *units, const struct section *section, struct bound *bound,
 		    const struct request *req, enum compile_caution caution, struct pgo_map *map,
-		    LLVMMemoryBufferRef *object, struct compile_times *times, struct halo_err *err)
+		    struct request_profile *inferred, LLVMMemoryBufferRef *object,
+		    struct compile_times *times, struct halo_err *err)
 {
 	struct compilation c = {.units = units,
 				.section = section,
@@ -238,6 +244,7 @@ int compile__module(struct units *units, const struct section *section, struct b
 				.req = req,
 				.caution = caution,
 				.map = map,
+				.inferred = inferred,
 				.err = err};
 	double start = compile__now(), optimized;
 	int ret;

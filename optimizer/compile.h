@@ -24,12 +24,14 @@ void compile__init(void);
 
 /*
  * Optimize bound->module and write its object. Adds the GOT words that it reads to bound->symbols.
- * Where the request is for code that counts, *map says what; release it with pgo__free_map().
+ * Where the request is for code that counts, *map says what; release it with pgo__free_map(). Where it
+ * has branches, *inferred is what they tell; release it with pgo__free_inferred().
  * *object is to be freed with LLVMDisposeMemoryBuffer().
  */
 int compile__module(struct units *units, const struct section *section, struct bound *bound,
 		    const struct request *req, enum compile_caution caution, struct pgo_map *map,
-		    LLVMMemoryBufferRef *object, struct compile_times *times, struct halo_err *err);
+		    struct request_profile *inferred, LLVMMemoryBufferRef *object,
+		    struct compile_times *times, struct halo_err *err);
 
 /* An object of assembly only. */
 int compile__assembly(const char *text, size_t len, LLVMMemoryBufferRef *object,

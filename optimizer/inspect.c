@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../tools/prepare/probes.h"
 #include "inspect.h"
 #include "ir.h"
 #include "resolve.h"
@@ -75,11 +76,17 @@ static bool call_is_nounwind(LLVMValueRef call)
 static const char *check_call(const struct units *units, uint32_t unit, LLVMValueRef call,
 			      bool may_unwind)
 {
-	static const char *const odd[] = {
-		"llvm.instrprof.",	    "llvm.coro.",	  "llvm.eh.sjlj.",
-		"llvm.eh.dwarf.",	    "llvm.eh.return",	  "llvm.eh.unwind.",
-		"llvm.pseudoprobe",	    "llvm.ubsantrap",	  "llvm.type.",
-		"llvm.icall.branch.funnel", "llvm.returnaddress", "llvm.addressofreturnaddress"};
+	static const char *const odd[] = {"llvm.instrprof.",
+					  "llvm.coro.",
+					  "llvm.eh.sjlj.",
+					  "llvm.eh.dwarf.",
+					  "llvm.eh.return",
+					  "llvm.eh.unwind.",
+					  "llvm.ubsantrap",
+					  "llvm.type.",
+					  "llvm.icall.branch.funnel",
+					  "llvm.returnaddress",
+					  "llvm.addressofreturnaddress"};
 	LLVMValueRef called = LLVMGetCalledValue(call);
 	size_t i;
 
@@ -121,12 +128,15 @@ static const char *check_body(const struct units *units, uint32_t unit, LLVMValu
 {
 	bool unwinds = !units->p->no_unwind;
 	bool may_unwind = unwinds || ir__has_attr(fn, "nounwind");
+	uint64_t function, number;
 	const char *why;
 
 	ir__for_each_block(block, fn)
 	{
 		ir__for_each_inst(inst, block)
 		{
+			if (halo_probe__read(inst, &function, &number))
+				continue;
 			(*instructions)++;
 			why = check_inst(units, unit, inst, may_unwind, unwinds);
 			if (why)

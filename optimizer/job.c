@@ -24,7 +24,9 @@ struct job {
 	struct profile profile;
 	struct choice choice;
 	struct image image;
-	struct pgo_map map; /* of a job that counts */
+	struct branches branches;
+	struct pgo_map map;		 /* of a job that counts */
+	struct request_profile inferred; /* of one that has branches */
 	uint8_t hash[SHA256_DIGEST_LENGTH];
 	struct answer_times times;
 	struct halo_err err;
@@ -38,6 +40,10 @@ static int read_program(struct job *job, int exe)
 	ret = halo_prepared__open(exe, &job->p, &job->err);
 	if (!ret)
 		ret = units__init(&job->units, job->p, &job->err);
+	if (!ret && job->req->has_branches) {
+		ret = branches__read(job->p, job->req, &job->branches, &job->err);
+		job->units.branches = &job->branches;
+	}
 	if (!ret)
 		ret = profile__build(job->p, job->req, &job->profile, &job->err);
 	job->times.read = compile__now() - start;
@@ -109,7 +115,7 @@ static int compile_with(struct job *job, enum compile_caution caution)
 	ret = bind__section(&job->units, &job->choice.section, &bound, &job->err);
 	if (!ret)
 		ret = compile__module(&job->units, &job->choice.section, &bound, job->req, caution,
-				      &job->map, &object, &times, &job->err);
+				      &job->map, &job->inferred, &object, &times, &job->err);
 	job->times.optimize += times.optimize;
 	job->times.emit += times.emit;
 	if (!ret)
@@ -120,8 +126,10 @@ static int compile_with(struct job *job, enum compile_caution caution)
 	if (object)
 		LLVMDisposeMemoryBuffer(object);
 	bound__free(&bound);
-	if (ret)
+	if (ret) {
 		pgo__free_map(&job->map);
+		pgo__free_inferred(&job->inferred);
+	}
 	return ret;
 }
 
@@ -175,7 +183,8 @@ static json_object *run(struct job *job, int exe)
 	ret = compile(job);
 	if (!ret)
 		return answer__ok(&job->choice, &job->image, job->hash,
-				  job->req->has_counters ? &job->map : NULL, &job->times);
+				  job->req->has_counters ? &job->map : NULL,
+				  job->req->has_branches ? &job->inferred : NULL, &job->times);
 	return is_refusal(ret) ? refuse(job) : answer__error(&job->err);
 }
 
@@ -186,6 +195,8 @@ json_object *job__run(const struct request *req, int exe, int dir)
 
 	image__free(&job.image);
 	pgo__free_map(&job.map);
+	pgo__free_inferred(&job.inferred);
+	branches__free(&job.branches);
 	choice__free(&job.choice);
 	profile__free(&job.profile);
 	if (job.units.p)

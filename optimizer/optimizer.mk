@@ -2,7 +2,7 @@
 # halo-opt, the worker that holds LLVM.
 
 HALO_OPT_SRC := $(wildcard optimizer/*.c)
-HALO_OPT_OBJ := $(HALO_OPT_SRC:%.c=$(O)/%.o) $(O)/optimizer/shim.o
+HALO_OPT_OBJ := $(HALO_OPT_SRC:%.c=$(O)/%.o) $(O)/optimizer/shim.o $(O)/tools/prepare/probes.o
 HALO_OPT_BUILTINS := $(shell $(CLANG) --rtlib=compiler-rt --print-libgcc-file-name)
 LLVM_CFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) -lLLVM-19

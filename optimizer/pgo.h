@@ -45,8 +45,25 @@ void pgo__free_map(struct pgo_map *map);
 size_t pgo__targets(const struct halo_prepared *p, const struct request_profile *profile,
 		    const struct halo_func *out[PGO_TARGETS_MAX]);
 
+/* The same from recorded branches, of the calls in @fn; added to the @n that are in @out. */
+size_t pgo__recorded_targets(const struct branches *branches, LLVMValueRef fn,
+			     const struct halo_func *out[PGO_TARGETS_MAX], size_t n);
+
+/*
+ * What code that counts would have counted where branches were recorded. The module has its probes, and
+ * small functions are inlined. Release with pgo__free_inferred(), on failure too.
+ */
+int pgo__infer(struct units *units, LLVMModuleRef module, LLVMTargetMachineRef machine,
+	       struct request_profile *out, struct halo_err *err);
+void pgo__free_inferred(struct request_profile *profile);
+
 /* Tell the module what was counted, and call frequent targets of indirect calls directly. */
 int pgo__use(struct units *units, struct bound *bound, const struct section *section,
-	     const struct request *req, LLVMTargetMachineRef machine, struct halo_err *err);
+	     const struct request_profile *profile, LLVMTargetMachineRef machine,
+	     struct halo_err *err);
+/* The same with what recorded branches tell, which is left in *inferred. */
+int pgo__use_branches(struct units *units, struct bound *bound, const struct section *section,
+		      LLVMTargetMachineRef machine, struct request_profile *inferred,
+		      struct halo_err *err);
 
 #endif

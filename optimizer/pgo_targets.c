@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "../tools/prepare/probes.h"
+#include "ir.h"
 #include "pgo.h"
 
 #define FREQUENT 0.05 /* of the calls from one place */
@@ -53,4 +55,44 @@ size_t pgo__targets(const struct halo_prepared *p, const struct request_profile 
 			add_site(&t, f->first_site + s);
 	}
 	return t.n;
+}
+
+static size_t add_recorded(const struct call_count *calls, size_t n_calls,
+			   const struct halo_func *out[PGO_TARGETS_MAX], size_t n)
+{
+	uint64_t all = 0;
+	size_t k;
+
+	for (size_t i = 0; i < n_calls; i++)
+		all += calls[i].count;
+	for (size_t i = 0; i < n_calls && n < PGO_TARGETS_MAX; i++) {
+		if ((double)calls[i].count < FREQUENT * (double)all)
+			continue;
+		for (k = 0; k < n && out[k] != calls[i].target;)
+			k++;
+		if (k == n)
+			out[n++] = calls[i].target;
+	}
+	return n;
+}
+
+size_t pgo__recorded_targets(const struct branches *branches, LLVMValueRef fn,
+			     const struct halo_func *out[PGO_TARGETS_MAX], size_t n)
+{
+	const struct call_count *calls;
+	uint64_t function, number;
+	size_t n_calls;
+
+	ir__for_each_block(block, fn)
+	{
+		ir__for_each_inst(inst, block)
+		{
+			if (!halo_probe__read(inst, &function, &number) ||
+			    !(number & HALO_PROBE_CALL))
+				continue;
+			calls = branches__calls(branches, function, number, &n_calls);
+			n = add_recorded(calls, n_calls, out, n);
+		}
+	}
+	return n;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LOG_TAG "opt"
+#include "../tools/prepare/probes.h"
 #include "../user/lib/log.h"
 #include "../user/lib/util.h"
 #include "ir.h"
@@ -147,20 +148,19 @@ static int split_addresses(struct use *u, struct halo_err *err)
 	return ret;
 }
 
-int pgo__use(struct units *units, struct bound *bound, const struct section *section,
-	     const struct request *req, LLVMTargetMachineRef machine, struct halo_err *err)
+static int use(struct units *units, struct bound *bound, const struct section *section,
+	       const struct request_profile *profile, LLVMTargetMachineRef machine,
+	       struct halo_err *err)
 {
-	struct use u = {
-		.p = units->p, .bound = bound, .section = section, .profile = &req->profile};
+	struct use u = {.p = units->p, .bound = bound, .section = section, .profile = profile};
 	unsigned int mismatched = 0;
 	int ret;
 
-	shim__preinline(bound->module, machine);
 	ret = fill(&u);
 	if (ret)
 		halo_err__set(err, ret, "out of memory");
 	else
-		ret = shim__use_counts(bound->module, machine, u.records, req->profile.n_functions,
+		ret = shim__use_counts(bound->module, machine, u.records, profile->n_functions,
 				       &mismatched);
 	if (ret && !err->code)
 		halo_err__set(err, ret, "LLVM refuses the counts");
@@ -170,4 +170,24 @@ int pgo__use(struct units *units, struct bound *bound, const struct section *sec
 	free(u.sites);
 	free(u.values);
 	return ret ? ret : split_addresses(&u, err);
+}
+
+int pgo__use(struct units *units, struct bound *bound, const struct section *section,
+	     const struct request_profile *profile, LLVMTargetMachineRef machine,
+	     struct halo_err *err)
+{
+	shim__preinline(bound->module, machine);
+	return use(units, bound, section, profile, machine, err);
+}
+
+int pgo__use_branches(struct units *units, struct bound *bound, const struct section *section,
+		      LLVMTargetMachineRef machine, struct request_profile *inferred,
+		      struct halo_err *err)
+{
+	int ret;
+
+	shim__preinline(bound->module, machine);
+	ret = pgo__infer(units, bound->module, machine, inferred, err);
+	halo_probes__remove(bound->module);
+	return ret ? ret : use(units, bound, section, inferred, machine, err);
 }

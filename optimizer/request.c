@@ -226,6 +226,8 @@ static int parse_object(json_object *root, struct request *req, struct halo_err 
 		ret = request_profile__counters(root, req, err);
 	if (!ret)
 		ret = request_profile__parse(root, req, err);
+	if (!ret)
+		ret = request_profile__branches(root, req, err);
 	if (ret)
 		return ret;
 	json_object_object_get_ex(root, "config", &config);
@@ -291,6 +293,8 @@ void request__free(struct request *req)
 	request_profile__free(&req->profile);
 	free(req->config.name);
 	free(req->samples);
+	free(req->ranges);
+	free(req->edges);
 	free(req->contexts);
 	free(req->skip);
 	memset(req, 0, sizeof(*req));

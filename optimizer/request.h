@@ -9,10 +9,11 @@
 
 #include "../user/lib/err.h"
 
-#define REQUEST_MAX	(64U << 20) /* bytes */
-#define REQUEST_FRAMES	128	    /* of one context */
-#define REQUEST_SAMPLES (1U << 20)
-#define REQUEST_ROOTS	64
+#define REQUEST_MAX	 (64U << 20) /* bytes */
+#define REQUEST_FRAMES	 128	     /* of one context */
+#define REQUEST_SAMPLES	 (1U << 20)
+#define REQUEST_ROOTS	 64
+#define REQUEST_BRANCHES (1U << 19) /* ranges, and edges */
 
 enum request_fp {
 	FP_EXACT,    /* results to the bit as the shipped code has them */
@@ -28,6 +29,18 @@ struct request_sample {
 struct request_context {
 	uint64_t *frames; /* leaf first, then return addresses; link-time */
 	size_t n_frames;
+	uint64_t count;
+};
+
+/* Code that ran from its first to its last instruction, between two branches; link-time addresses. */
+struct request_range {
+	uint64_t begin, end;
+	uint64_t count;
+};
+
+/* A branch that was taken. */
+struct request_edge {
+	uint64_t from, to;
 	uint64_t count;
 };
 
@@ -91,6 +104,11 @@ struct request {
 	size_t n_roots;
 	bool has_counters; /* make code that counts */
 	bool has_profile;
+	bool has_branches; /* of the shipped code, as the CPU recorded them */
+	struct request_range *ranges;
+	size_t n_ranges;
+	struct request_edge *edges;
+	size_t n_edges;
 	struct request_counters counters;
 	struct request_profile profile;
 	struct request_sample *samples;

@@ -188,6 +188,77 @@ int request_profile__parse(json_object *root, struct request *req, struct halo_e
 	return 0;
 }
 
+/* [from, to, count] */
+static int parse_row(json_object *row, uint64_t out[3])
+{
+	if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3)
+		return -EINVAL;
+	for (size_t i = 0; i < 3; i++)
+		if (request_json__get_u64(json_object_array_get_idx(row, i), &out[i]))
+			return -EINVAL;
+	return out[2] <= UINT32_MAX ? 0 : -EINVAL;
+}
+
+static int parse_ranges(json_object *list, struct request *req)
+{
+	size_t n = json_object_array_length(list);
+	uint64_t row[3];
+
+	if (n > REQUEST_BRANCHES)
+		return -EINVAL;
+	req->ranges = calloc(n + 1, sizeof(*req->ranges));
+	if (!req->ranges)
+		return -ENOMEM;
+	for (req->n_ranges = 0; req->n_ranges < n; req->n_ranges++) {
+		if (parse_row(json_object_array_get_idx(list, req->n_ranges), row) ||
+		    row[0] > row[1])
+			return -EINVAL;
+		req->ranges[req->n_ranges] = (struct request_range){row[0], row[1], row[2]};
+	}
+	return 0;
+}
+
+static int parse_edges(json_object *list, struct request *req)
+{
+	size_t n = json_object_array_length(list);
+	uint64_t row[3];
+
+	if (n > REQUEST_BRANCHES)
+		return -EINVAL;
+	req->edges = calloc(n + 1, sizeof(*req->edges));
+	if (!req->edges)
+		return -ENOMEM;
+	for (req->n_edges = 0; req->n_edges < n; req->n_edges++) {
+		if (parse_row(json_object_array_get_idx(list, req->n_edges), row))
+			return -EINVAL;
+		req->edges[req->n_edges] = (struct request_edge){row[0], row[1], row[2]};
+	}
+	return 0;
+}
+
+int request_profile__branches(json_object *root, struct request *req, struct halo_err *err)
+{
+	json_object *obj, *ranges, *edges;
+	int ret;
+
+	ret = request_json__member(root, "branches", json_type_object, &obj);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret || request_json__member(obj, "ranges", json_type_array, &ranges) ||
+	    request_json__member(obj, "edges", json_type_array, &edges))
+		return request_json__bad(err, "\"branches\" is not {ranges, edges}");
+	if (req->has_profile || req->has_counters)
+		return request_json__bad(err, "\"branches\" beside counts");
+	ret = parse_ranges(ranges, req);
+	if (!ret)
+		ret = parse_edges(edges, req);
+	if (ret)
+		return ret == -ENOMEM ? halo_err__set(err, ret, "out of memory")
+				      : request_json__bad(err, "\"branches\" has a bad row");
+	req->has_branches = true;
+	return 0;
+}
+
 void request_profile__free(struct request_profile *p)
 {
 	for (size_t i = 0; i < p->n_members; i++)

@@ -280,6 +280,17 @@ static int close_section(struct builder *b)
 	return 0;
 }
 
+static size_t find_targets(const struct builder *b, const struct halo_func *out[PGO_TARGETS_MAX])
+{
+	size_t n = 0;
+
+	if (b->req->has_profile)
+		return pgo__targets(b->units->p, &b->req->profile, out);
+	for (size_t i = 0; i < b->section->n_members; i++)
+		n = pgo__recorded_targets(b->units->branches, b->fns[i], out, n);
+	return n;
+}
+
 /*
  * Where indirect calls went. One that can't be a member is called as before; nothing else depends on
  * it.
@@ -287,7 +298,7 @@ static int close_section(struct builder *b)
 static int add_targets(struct builder *b)
 {
 	const struct halo_func *targets[PGO_TARGETS_MAX];
-	size_t n = pgo__targets(b->units->p, &b->req->profile, targets), at;
+	size_t n = find_targets(b, targets), at;
 	struct facts facts;
 	LLVMModuleRef module;
 	LLVMValueRef fn;
@@ -370,7 +381,7 @@ int section__build(struct units *units, const struct profile *profile, const str
 		ret = add_roots(&b);
 		if (!ret)
 			ret = close_section(&b);
-		if (!ret && req->has_profile)
+		if (!ret && (req->has_profile || req->has_branches))
 			ret = add_targets(&b);
 	} while (ret == -EAGAIN);
 	for (i = 0; i < n && ret == -ENOTSUP; i++)

@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Scalar/LowerExpectIntrinsic.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/SampleProfileInference.h>
 
 using namespace llvm;
 
@@ -167,6 +168,31 @@ int shim__use_counts(LLVMModuleRef ref, LLVMTargetMachineRef machine, const shim
 	all.run(*unwrap(ref), passes.module);
 	context.setDiagnosticHandler(std::move(old));
 	return 0;
+}
+
+void shim__infer_flow(uint64_t *counts, size_t n, const shim_jump *jumps, size_t n_jumps)
+{
+	FlowFunction flow;
+
+	flow.Blocks.resize(n);
+	flow.Jumps.resize(n_jumps);
+	for (size_t i = 0; i < n; i++) {
+		flow.Blocks[i].Index = i;
+		flow.Blocks[i].HasUnknownWeight = counts[i] == UINT64_MAX;
+		flow.Blocks[i].Weight = flow.Blocks[i].HasUnknownWeight ? 0 : counts[i];
+	}
+	// What is entered never has no flow at all.
+	if (!flow.Blocks[0].Weight && !flow.Blocks[0].HasUnknownWeight)
+		flow.Blocks[0].Weight = 1;
+	for (size_t i = 0; i < n_jumps; i++) {
+		flow.Jumps[i].Source = jumps[i].from;
+		flow.Jumps[i].Target = jumps[i].to;
+		flow.Blocks[jumps[i].from].SuccJumps.push_back(&flow.Jumps[i]);
+		flow.Blocks[jumps[i].to].PredJumps.push_back(&flow.Jumps[i]);
+	}
+	applyFlowInference(flow);
+	for (size_t i = 0; i < n; i++)
+		counts[i] = flow.Blocks[i].Flow;
 }
 
 static OptimizationLevel level_of(StringRef passes)

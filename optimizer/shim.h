@@ -54,6 +54,18 @@ uint64_t shim__function_id(LLVMValueRef fn);
 int shim__use_counts(LLVMModuleRef module, LLVMTargetMachineRef machine,
 		     const struct shim_record *records, size_t n, unsigned int *mismatched);
 
+struct shim_jump {
+	uint32_t from, to; /* blocks */
+};
+
+/*
+ * Flow through a function's @n blocks, the first of which is its entry, that is consistent and as near to
+ * the counts as can be (He, Mestre, Pupyrev et al.: Profile Inference Revisited, POPL 2022). Each can be
+ * reached from the entry, and reach an exit. @counts: UINT64_MAX is an unknown one; the flow comes back
+ * there.
+ */
+void shim__infer_flow(uint64_t *counts, size_t n, const struct shim_jump *jumps, size_t n_jumps);
+
 struct shim_tuning {
 	const char *passes; /* "default<O3>", O2, O1 or Os */
 	int vectorize, slp, interleave, unroll;

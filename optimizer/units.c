@@ -6,6 +6,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "../tools/prepare/probes.h"
 #include "../user/lib/util.h"
 #include "aliases.h"
 #include "initializers.h"
@@ -135,6 +136,8 @@ LLVMModuleRef units__module(struct units *units, uint32_t unit)
 		return NULL;
 	}
 	LLVMStripModuleDebugInfo(state->module);
+	if (units->branches)
+		halo_probes__insert(state->module, u->id);
 	aliases__merge(units->p, unit, state->module);
 	labels__lower(state->module);
 	initializers__expand(state->module);

@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 
 #include "../user/lib/prepared.h"
+#include "branches.h"
 #include "words.h"
 
 struct unit_state {
@@ -18,8 +19,10 @@ struct units {
 	const struct halo_prepared *p;
 	LLVMContextRef ctx;
 	struct unit_state *state; /* p->n_units */
-	struct words words;	  /* of the program's exception tables */
-	unsigned int errors;	  /* that LLVM found in what it was given, in assembly for one */
+	/* Of the shipped code: modules have probes then. NULL: there are none. */
+	const struct branches *branches;
+	struct words words;  /* of the program's exception tables */
+	unsigned int errors; /* that LLVM found in what it was given, in assembly for one */
 };
 
 int units__init(struct units *units, const struct halo_prepared *p, struct halo_err *err);
