@@ -139,7 +139,7 @@ static void test_request(void **state)
 	halo_profile__add(p->profile, 0x1010, 40, false);
 	halo_profile__add(p->profile, 0x1110, 0.3, false);
 	halo_tuning__fail(p, halo_tuning__get(p, &funcs[1]), "no gain");
-	request = halo_request__new(p, NULL, config, NULL);
+	request = halo_request__new(p, NULL, config, NULL, false);
 	assert_string_equal(json_object_get_string(get(request, "job")), "optimize");
 	assert_string_equal(json_object_get_string(get(request, "fp")), "exact");
 	assert_true(json_object_get_int64(get(request, "place")) == p->job_place);
@@ -155,7 +155,7 @@ static void test_request(void **state)
 	assert_string_equal(json_object_get_string(get(row, "reason")), "no gain");
 	json_object_put(request);
 
-	request = halo_request__new(p, &(struct halo_tuning){.root = &funcs[0]}, config, NULL);
+	request = halo_request__new(p, &(struct halo_tuning){.root = &funcs[0]}, config, NULL, false);
 	assert_string_equal(json_object_get_string(get(request, "job")), "root");
 	assert_string_equal(json_object_get_string(get(get(request, "root"), "function")), "first");
 	json_object_put(request);

@@ -29,6 +29,7 @@
 struct halo_trial;
 struct halo_recording;
 struct halo_counting;
+struct halo_taken;
 struct halo_file;
 struct halo_unwinds;
 struct halo_control;
@@ -84,6 +85,7 @@ struct halo_tuning {
 	/* What code that counts has found, for the worker; NULL: nothing yet, or, once it was tried, ever. */
 	json_object *profile;
 	bool count_tried;
+	bool branches_tried; /* without success: what can't be had of branches is counted */
 };
 
 /* Processes that share one slots file: one and its forked children. */
@@ -130,9 +132,10 @@ struct halo_program {
 	TAILQ_HEAD(, halo_process) processes;
 
 	struct halo_profile *profile;
-	bool watched;	  /* for a recording alone: sampled, and left as it is */
-	uint64_t samples; /* ever */
-	uint64_t fresh;	  /* since the last decision */
+	struct halo_taken *taken; /* NULL: none were recorded */
+	bool watched;		  /* for a recording alone: sampled, and left as it is */
+	uint64_t samples;	  /* ever */
+	uint64_t fresh;		  /* since the last decision */
 
 	struct halo_tuning tunings[HALO_MAX_SECTIONS];
 	unsigned int n_tunings;
@@ -149,6 +152,7 @@ struct halo_program {
 	struct halo_counting *counting; /* NULL: nothing is being counted */
 	uint32_t counts_used;	 /* bytes of the counters that images count in: each has its own */
 	bool job_counts;	 /* the worker makes code that counts */
+	bool job_branches;	 /* it was given recorded branches */
 	json_object *considered; /* of the last choice of a section; may be NULL */
 
 	/* After "nothing to gain": look again when a function outside of this list gets hot. */

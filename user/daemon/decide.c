@@ -4,6 +4,7 @@
 
 #include "../lib/util.h"
 #include "answer.h"
+#include "taken.h"
 #include "counting.h"
 #include "decide.h"
 #include "identity.h"
@@ -69,6 +70,14 @@ static const struct halo_func *find_blame(struct halo_program *p)
 
 static void on_job_end(void *ctx, const struct halo_job_end *end);
 
+/* Branches that the CPU has recorded save counting them. */
+static bool wants_branches(const struct halo_program *p, const struct halo_tuning *s)
+{
+	return s && !s->profile && !s->branches_tried &&
+	       halo_request__wants_profile(p->daemon->configs.item[s->next_config].json) &&
+	       halo_taken__enough(p);
+}
+
 /*
  * Compile for @s, or for a section of the worker's choice; with @count, code that counts in that
  * group.
@@ -95,10 +104,11 @@ static void start_job(struct halo_program *p, struct halo_tuning *s, struct halo
 	p->job_room = HALO_ARENA_SIZE - SPARE_ROOM - used;
 	p->blame = s ? s->root : find_blame(p);
 	p->job_counts = count != NULL;
+	p->job_branches = !count && wants_branches(p, s);
 	if (s && !s->adopted)
 		s->state = HALO_TUNING_COMPILING;
 	exe_fd = halo_identity__copy(p);
-	request = halo_request__new(p, s, d->configs.item[config].json, count);
+	request = halo_request__new(p, s, d->configs.item[config].json, count, p->job_branches);
 	if (exe_fd < 0)
 		ret = halo_err__set(&err, -errno, "copying the executable: %s", strerror(errno));
 	else
@@ -176,7 +186,8 @@ static void continue_section(struct halo_program *p)
 		halo_tuning__finish(p, s);
 		return;
 	}
-	if (!halo_request__wants_profile(configs->item[s->next_config].json) || s->profile) {
+	if (!halo_request__wants_profile(configs->item[s->next_config].json) || s->profile ||
+	    wants_branches(p, s)) {
 		start_job(p, s, NULL);
 		return;
 	}
@@ -286,6 +297,14 @@ static void on_none(struct halo_program *p, const struct halo_answer *answer)
 	advance(p, p->current);
 }
 
+/* The program was built without probes, or they make no sense: counting does without. */
+static void without_branches(struct halo_program *p, struct halo_tuning *s, const char *why)
+{
+	s->branches_tried = true;
+	halo_program__note(p, "%s: recorded branches are of no use: %s", s->root->name, why);
+	halo_decide__tick(p);
+}
+
 static void on_error(struct halo_program *p, const struct halo_answer *answer)
 {
 	struct halo_tuning *s = p->current;
@@ -302,6 +321,10 @@ static void on_error(struct halo_program *p, const struct halo_answer *answer)
 		 answer->error.cause[0] ? ": " : "", answer->error.cause);
 	if (p->job_counts && s == p->current) {
 		on_counted(p, s, NULL, text);
+		return;
+	}
+	if (p->job_branches && s == p->current) {
+		without_branches(p, s, text);
 		return;
 	}
 	/* With another configuration it may go well: but only one that was not the first. */
@@ -361,8 +384,9 @@ static void on_code(struct halo_program *p, const struct halo_answer *answer,
 		return;
 	}
 	s->next_config++;
-	halo_program__note(p, "%s: compiled %s in %.2f s, %llu bytes", s->root->name,
-			   s->trial->name, end->seconds, (unsigned long long)s->trial->code_size);
+	halo_program__note(p, "%s: compiled %s in %.2f s, %llu bytes%s", s->root->name,
+			   s->trial->name, end->seconds, (unsigned long long)s->trial->code_size,
+			   p->job_branches ? ", by recorded branches" : "");
 	start_audit(p, s);
 }
 
@@ -395,6 +419,8 @@ static void on_job_end(void *ctx, const struct halo_job_end *end)
 	p->job = NULL;
 	if (end->failure[0] && p->job_counts && p->current)
 		on_counted(p, p->current, NULL, end->failure);
+	else if (end->failure[0] && p->job_branches && p->current)
+		without_branches(p, p->current, end->failure);
 	else if (end->failure[0])
 		blame(p, end->failure, !end->late);
 	else if (halo_answer__parse(end->answer, end->answer_len, p->prepared, p->job_place,

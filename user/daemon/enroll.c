@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "../lib/util.h"
+#include "taken.h"
 #include "files.h"
 #include "handover.h"
 #include "identity.h"
@@ -28,6 +29,7 @@ void halo_program__free(struct halo_program *p)
 	free(p->settled_hot);
 	halo_tuning__forget_all(p);
 	halo_profile__free(p->profile);
+	halo_taken__free(p);
 	if (p->arena)
 		halo_arena__close(p->arena);
 	if (p->prepared)
@@ -287,6 +289,7 @@ static int reset(struct halo_program *p, int fd, char **path, const char *fp, st
 	json_object_put(p->considered);
 	p->considered = NULL;
 	halo_profile__free(p->profile);
+	halo_taken__free(p);
 	p->profile = halo_profile__new();
 	return p->profile ? 0 : halo_err__set(err, -ENOMEM, "out of memory");
 }

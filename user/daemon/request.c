@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "taken.h"
 #include "counting.h"
 #include "request.h"
 
@@ -68,7 +69,7 @@ static const char *job_name(const struct halo_tuning *s, const struct halo_group
 }
 
 json_object *halo_request__new(const struct halo_program *p, const struct halo_tuning *s,
-			       json_object *config, const struct halo_group *count)
+			       json_object *config, const struct halo_group *count, bool branches)
 {
 	json_object *obj = json_object_new_object();
 	json_object *samples = json_object_new_array();
@@ -80,6 +81,8 @@ json_object *halo_request__new(const struct halo_program *p, const struct halo_t
 		json_object_object_add(obj, "counters", halo_counting__request(p, count));
 	else if (s && s->profile && halo_request__wants_profile(config))
 		json_object_object_add(obj, "profile", json_object_get(s->profile));
+	else if (branches)
+		json_object_object_add(obj, "branches", halo_taken__request(p));
 	halo_profile__each(p->profile, add_sample, samples);
 	json_object_object_add(obj, "samples", samples);
 	json_object_object_add(obj, "skip", new_skip(p));

@@ -2,6 +2,7 @@
 #include <elf.h>
 
 #include "../branches/check.h"
+#include "taken.h"
 #include "record.h"
 #include "samples.h"
 #include "tuning.h"
@@ -85,7 +86,11 @@ static void on_context(void *ctx, const struct halo_ctx_key *key, uint64_t count
 
 static void on_edge(void *ctx, const struct halo_edge_key *key, const struct halo_edge_val *val)
 {
+	struct halo_program *p = by_exe_id(ctx, key->from_exe);
+
 	halo_record__edge(ctx, key, val);
+	if (p && !p->watched)
+		halo_taken__edge(p, key, val->count);
 }
 
 static const uint8_t *bytes_at(void *ctx, uint64_t vaddr, size_t *size)
@@ -137,6 +142,8 @@ static void on_range(void *ctx, const struct halo_range_key *key, uint64_t count
 		check = check_range(p, key);
 	if (check != HALO_RANGE_GOOD)
 		d->figures[check] += count;
+	if (check == HALO_RANGE_GOOD && !p->watched)
+		halo_taken__range(p, key, count);
 	if (check == HALO_RANGE_GOOD || check == HALO_CHECK_UNCHECKED)
 		halo_record__range(d, key, count);
 }
