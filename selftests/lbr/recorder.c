@@ -61,7 +61,7 @@ static void read_code(uint64_t addr, uint8_t code[MAX_LENGTH])
 }
 
 /* What branches, by its opcode; 0: nothing that does. */
-static unsigned int type_at(uint64_t addr)
+static unsigned int decode(uint64_t addr)
 {
 	uint8_t code[MAX_LENGTH];
 	unsigned int i = 0, reg;
@@ -88,6 +88,22 @@ static unsigned int type_at(uint64_t addr)
 	default:
 		return (code[i] & 0xf0) == 0x70 || (code[i] >= 0xe0 && code[i] <= 0xe3) ? 1 : 0;
 	}
+}
+
+/* Reading a program's memory takes as long as a step: each instruction is read once. */
+static unsigned int type_at(uint64_t addr)
+{
+	static struct {
+		uint64_t addr;
+		unsigned int type;
+	} known[1 << 16];
+	uint64_t i = (addr * 0x9e3779b97f4a7c15ULL) >> 48;
+
+	if (known[i].addr != addr) {
+		known[i].type = decode(addr);
+		known[i].addr = addr;
+	}
+	return known[i].type;
 }
 
 static void hand_over(const struct user_regs_struct *regs)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * main: calls work() from two threads, and prints the results.
- * main SLOT ENTRY PLACE IMAGE [AREA SIZE]: the same with the slot switched to the image, all link-time
+ * main alone ROUNDS: from one, so many times. main recorded ROUNDS: the same behind an int3, from which on
+ * the branch recorder follows it.
+ * main SLOT ENTRY PLACE IMAGE [AREA SIZE [ROUNDS]]: the same with the slot switched to the image, all link-time
  * addresses. AREA is memory that the image writes to: its words that are not 0 are printed on
- * standard error, "number value".
+ * standard error, "number value". With ROUNDS from one thread, so many times.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,11 +78,25 @@ static void print_words(const uint64_t *area, uint64_t size)
 			fprintf(stderr, "%" PRIu64 " %" PRIu64 "\n", i, area[i]);
 }
 
+static int run_alone(bool recorded, uint64_t rounds)
+{
+	uint64_t sum = 0;
+
+	if (recorded)
+		__asm__ volatile("int3");
+	for (uint64_t i = 0; i < rounds; i++)
+		sum ^= work(i);
+	printf("%016" PRIx64 "\n", sum);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t bias = 0, area = 0, size = 0, sum[THREADS] = {0};
 	pthread_t threads[THREADS];
 
+	if (argc == 3)
+		return run_alone(!strcmp(argv[1], "recorded"), strtoull(argv[2], NULL, 10));
 	dl_iterate_phdr(first_bias, &bias);
 	if (argc > 6) {
 		area = bias + strtoull(argv[5], NULL, 10);
@@ -89,12 +107,14 @@ int main(int argc, char **argv)
 		map_image(argv[4], bias + strtoull(argv[3], NULL, 10));
 		store_slot(bias + strtoull(argv[1], NULL, 10), bias + strtoull(argv[2], NULL, 10));
 	}
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; argc <= 7 && i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, &sum[i]))
 			die("pthread_create");
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; argc <= 7 && i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	for (int i = 0; i < THREADS; i++)
+	if (argc > 7)
+		run_alone(false, strtoull(argv[7], NULL, 10));
+	for (int i = 0; argc <= 7 && i < THREADS; i++)
 		printf("%016" PRIx64 "\n", sum[i]);
 	fflush(stdout);
 	if (area) {
