@@ -184,6 +184,7 @@ static int run_pipeline(const struct compilation *c, LLVMModuleRef module)
 
 	if (!c->req->has_profile && !c->req->has_branches)
 		return run_passes(module, c->machine, config->passes, config, c->caution, c->err);
+	shim__split_cold(c->machine);
 	shim__optimize(module, c->machine, &tuning);
 	return 0;
 }

@@ -21,7 +21,7 @@ static const char layout[] =
 	"  .eh_frame_hdr : { *(.eh_frame_hdr) } :image :frames\n"
 	"  .eh_frame : { KEEP(*(.eh_frame)) } :image\n"
 	"  .gcc_except_table : { *(.gcc_except_table .gcc_except_table.*) } :image\n"
-	"  .text : ALIGN(64) { *(.text.hot .text.hot.*) *(.text .text.[!uh]* .ltext .ltext.*)\n"
+	"  .text : ALIGN(64) { *(.text.hot .text.hot.*) *(.text .text.[!uhs]* .ltext .ltext.*)\n"
 	"                       *(.text.*) } :image\n"
 	"%s"
 	"  .symtab : { *(.symtab) }\n"

@@ -204,6 +204,11 @@ static OptimizationLevel level_of(StringRef passes)
 	return passes == "default<Os>" ? OptimizationLevel::Os : OptimizationLevel::O3;
 }
 
+void shim__split_cold(LLVMTargetMachineRef machine)
+{
+	reinterpret_cast<TargetMachine *>(machine)->Options.EnableMachineFunctionSplitter = true;
+}
+
 void shim__optimize(LLVMModuleRef ref, LLVMTargetMachineRef machine, const shim_tuning *wanted)
 {
 	PipelineTuningOptions tuning;

@@ -76,6 +76,9 @@ struct shim_tuning {
 void shim__optimize(LLVMModuleRef module, LLVMTargetMachineRef machine,
 		    const struct shim_tuning *tuning);
 
+/* Blocks that the profile says are never run go to sections of their own (.text.split.NAME). */
+void shim__split_cold(LLVMTargetMachineRef machine);
+
 #ifdef __cplusplus
 }
 #endif

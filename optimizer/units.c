@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -10,6 +12,7 @@
 #include "../user/lib/util.h"
 #include "aliases.h"
 #include "initializers.h"
+#include "invokes.h"
 #include "labels.h"
 #include "resolve.h"
 #include "units.h"
@@ -105,7 +108,12 @@ static LLVMModuleRef parse(struct units *units, const struct halo_unit *unit, st
 		halo_err__set(err, -EBADMSG, "its bitcode can't be parsed");
 		return NULL;
 	}
-	return module;
+	/* Passes trust what they are given, and files are anyone's. */
+	if (!LLVMVerifyModule(module, LLVMReturnStatusAction, NULL))
+		return module;
+	halo_err__set(err, -EBADMSG, "its bitcode is not valid");
+	LLVMDisposeModule(module);
+	return NULL;
 }
 
 static void give_up(struct unit_state *state, const char *why)
@@ -138,6 +146,7 @@ LLVMModuleRef units__module(struct units *units, uint32_t unit)
 	LLVMStripModuleDebugInfo(state->module);
 	if (units->branches)
 		halo_probes__insert(state->module, u->id);
+	invokes__lower(&units->words, units->p, unit, state->module);
 	aliases__merge(units->p, unit, state->module);
 	labels__lower(state->module);
 	initializers__expand(state->module);

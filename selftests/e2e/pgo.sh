@@ -152,6 +152,22 @@ tap_is "the comparison is with the program's twice(), not with a copy" true "$(
 tap_like "a frequent size is copied without a call" 'cmp +\$0x8,' "$(disassemble used)"
 tap_is "without counts it is not" 0 "$(disassemble bare | grep -Ec 'cmp +\$0x8,' || true)"
 
+cold=$(nm "$WORK/used/image.elf" | awk '/ work\.cold$/ { print $1 }')
+tap_like "with counts, what never runs is apart" '^[0-9a-f]+$' "$cold"
+tap_is "behind all that runs" "" "$(nm "$WORK/used/image.elf" |
+	awk -v cold="$cold" 'tolower($2) == "t" && $3 !~ /\.cold/ && $1 > cold { print $3 }')"
+tap_is "without counts it is not" 0 "$(nm "$WORK/bare/image.elf" | grep -c '\.cold' || true)"
+
+# The same job, in another folder and process.
+ask again '.job = "root" | del(.counters) | .profile = '"$(cat "$WORK/profile")"
+RSEQ=0 ask count_again .
+for name in used/again count/count_again; do
+	for file in image.elf object.o; do
+		tap_run "the same job gives the same $file: ${name%/*}" \
+			cmp "$WORK/${name%/*}/$file" "$WORK/${name#*/}/$file"
+	done
+done
+
 # Counts of other code, and lies.
 ask stale '.job = "root" | del(.counters) | .profile = '"$(jq -c '.map.functions[].hash = "00000000000000aa"' "$WORK/profile")"
 tap_is "counts of other code are dropped" ok "$(answer stale .status)"

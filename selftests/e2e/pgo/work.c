@@ -45,6 +45,12 @@ uint64_t work(uint64_t seed)
 		sum += f(sum);
 		if (sum >> 58 == 0)
 			sum += seldom(sum);
+		/* Never. */
+		if (sum < 3) {
+			for (size_t k = 0; k < sizeof(from); k++)
+				to[k] = (unsigned char)(from[k] ^ (sum >> k % 8));
+			sum ^= copy(from, to, sizeof(from));
+		}
 		switch (i % 32) {
 		case 0:
 			sum ^= copy(to, from, 24);
