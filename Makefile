@@ -6,6 +6,7 @@
 # sudo make check-long    the tests that take long: real programs' own test suites under torture
 # sudo make demo     install what is missing, build, make real programs faster
 # make bench-NAME    measurements, see docs/benchmarks.md
+# sudo make install    into prefix=/usr/local; DESTDIR for packages
 #
 # Each folder's own NAME.mk says what is built from it.
 
@@ -47,6 +48,7 @@ include bpf/bpf.mk
 include optimizer/optimizer.mk
 include tools/tools.mk
 include selftests/selftests.mk
+include tools/package/install.mk
 
 .PHONY: all clean check check-matrix check-long demo bench
 all: $(ALL)

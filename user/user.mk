@@ -9,7 +9,7 @@ HALO_LIB_LIBS := -ljson-c -lelf -lzstd -lmd
 
 HALO_BPF_SRC := $(wildcard user/kernel/*.c user/unwind/*.c user/daemon/*.c user/torture/*.c user/cli/*.c) $(HALO_SYMBOLS_SRC)
 HALO_BPF_OBJ := $(HALO_BPF_SRC:%.c=$(O)/%.o)
-HALO_BPF_LIBS := $(HALO_LIB_LIBS) -lbpf -lz -lcap -lm $(HALO_SYMBOLS_LIBS)
+HALO_BPF_LIBS := $(HALO_LIB_LIBS) -lbpf -lz -lcap -lm -lsystemd $(HALO_SYMBOLS_LIBS)
 
 # All of the daemon but main(), for the tests.
 HALO_DAEMON_OBJ := $(filter-out $(O)/user/cli/main.o,$(HALO_BPF_OBJ))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,11 +129,43 @@ static void test_many_writers(void **state)
 	unlink(path);
 }
 
+static void test_journal(void **state)
+{
+	int fd = memfd_create("log_test", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
+	char stream[64];
+	struct stat st;
+
+	(void)state;
+	/* What another process was started with is not ours. */
+	assert_int_equal(setenv("JOURNAL_STREAM", "1:2", 1), 0);
+	halo_log__detect_journal();
+	halo_log__set_fd(fd);
+	log_info("one");
+	assert_non_null(strstr(logged(fd), "Z info test: one\n"));
+
+	assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+	assert_int_equal(fstat(fd, &st), 0);
+	snprintf(stream, sizeof(stream), "%lu:%lu", st.st_dev, st.st_ino);
+	assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
+	halo_log__detect_journal();
+	log_info("two");
+	assert_string_equal(logged(fd), "<6>test: two\n");
+	log_error("three\n<0>four");
+	assert_string_equal(logged(fd), "<3>test: three <0>four\n");
+
+	assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+	assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+	halo_log__detect_journal();
+	close(kept);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_many_writers),
+		cmocka_unit_test(test_journal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

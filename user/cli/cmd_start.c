@@ -11,6 +11,7 @@
 #include <halo/attach.h>
 
 #include "../daemon/daemon.h"
+#include "../lib/log.h"
 #include "../daemon/job.h"
 #include "client.h"
 #include "json.h"
@@ -261,6 +262,7 @@ enum cli_exit cmd_start(struct cli *cli, const struct cmd *cmd, int argc, char *
 	}
 	opts.knobs_dir = knobs_dir;
 	if (start.foreground) {
+		halo_log__detect_journal();
 		if (halo_daemon__run(&opts, &err))
 			return cli__fail(cli, CLI_FAILED, &err);
 		return CLI_OK;

@@ -10,6 +10,8 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
+#include <systemd/sd-daemon.h>
+
 #include "../lib/util.h"
 #include "attach_server.h"
 #include "control.h"
@@ -276,6 +278,11 @@ static void tell_ready(const struct halo_daemon_opts *opts, const struct halo_er
 	json_object *obj = err ? halo_err__to_json(err) : json_object_new_object();
 	int fd = opts->ready_fd;
 
+	/* For a service manager, if there is one. */
+	if (err)
+		sd_notifyf(0, "STATUS=%s\nERRNO=%d", err->what, -err->code);
+	else
+		sd_notify(0, "READY=1");
 	if (fd >= 0) {
 		dprintf(fd, "%s\n", json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN));
 		close(fd);
@@ -313,6 +320,7 @@ int halo_daemon__run(const struct halo_daemon_opts *opts, struct halo_err *err)
 		halo_handover__restore(d);
 		halo_loop__arm(d->loop, &d->drain, 0, on_drain, d);
 		ret = halo_loop__run(d->loop);
+		sd_notify(0, "STOPPING=1");
 		log_info("stopped");
 	}
 	daemon__stop(d);

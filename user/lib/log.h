@@ -19,6 +19,12 @@ void halo_log__set_level(enum halo_log_level level);
 /* Where lines go; standard error unless set. The descriptor stays the caller's. */
 void halo_log__set_fd(int fd);
 
+/*
+ * If standard error is the journal's, lines begin with their priority in angle brackets, as
+ * sd-daemon(3) has it, and leave the time to the journal.
+ */
+void halo_log__detect_journal(void);
+
 void halo_log(enum halo_log_level level, const char *tag, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
