@@ -57,7 +57,7 @@ static json_object *serve(void)
 	json_object *answer;
 	int ret;
 
-	ret = sandbox__enter(&err);
+	ret = sandbox__enter(FD_DIR, &err);
 	if (!ret)
 		ret = request__read(STDIN_FILENO, &req, &err);
 	failpoint(&req);

@@ -6,9 +6,10 @@
 
 /*
  * Before anything of the program is read: limits on memory, CPU time, files and file sizes, no new
- * privileges, and no system call that reaches other processes, the network, or the kernel's
- * administration. The linker, which is started later, is held in the same way.
+ * privileges, no file that it was not given but the system's programs and libraries and what lies in
+ * @dir_fd, if that is not -1, and no system call but those that compiling needs. The linker, which is
+ * started later, is held in the same way.
  */
-int sandbox__enter(struct halo_err *err);
+int sandbox__enter(int dir_fd, struct halo_err *err);
 
 #endif

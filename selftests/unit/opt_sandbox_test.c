@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -19,6 +22,9 @@
 
 #include "sandbox.h"
 
+static char folder[] = "/tmp/halo-sandbox-XXXXXX";
+static int folder_fd = -1;
+
 /* What to try inside; 0 if it came out as it should. */
 static int run_inside(int (*attempt)(void))
 {
@@ -26,7 +32,7 @@ static int run_inside(int (*attempt)(void))
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(sandbox__enter(NULL) ? 99 : attempt());
+		_exit(sandbox__enter(folder_fd, NULL) ? 99 : attempt());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
@@ -88,6 +94,32 @@ static int try_folder(void)
 	       denied(mkdirat(AT_FDCWD, "/tmp/halo-sandbox-test", 0700));
 }
 
+/* One of root's own, one that all may read, one that all may make. */
+static int try_files(void)
+{
+	return !(open("/etc/shadow", O_RDONLY) < 0 && errno == EACCES) ||
+	       !(open("/etc/passwd", O_RDONLY) < 0 && errno == EACCES) ||
+	       !(open("/proc/self/environ", O_RDONLY) < 0 && errno == EACCES) ||
+	       !(open("/tmp/halo-sandbox-file", O_WRONLY | O_CREAT, 0600) < 0 && errno == EACCES) ||
+	       !(open("/usr/halo-sandbox-file", O_WRONLY | O_CREAT, 0600) < 0 && errno == EACCES);
+}
+
+static int try_folder_files(void)
+{
+	int fd = openat(folder_fd, "image", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	return fd < 0 || write(fd, "x", 1) != 1 ||
+	       renameat(folder_fd, "image", folder_fd, "other") ||
+	       openat(folder_fd, "other", O_RDONLY | O_TRUNC) < 0 ||
+	       unlinkat(folder_fd, "other", 0) || open("/dev/null", O_RDWR) < 0;
+}
+
+/* One that no list can have thought of: it comes with a later kernel. */
+static int try_unknown(void)
+{
+	return denied(syscall(4000));
+}
+
 /* The linker must still start. */
 static int try_exec(void)
 {
@@ -121,21 +153,48 @@ static void calls_are_denied(void **state)
 	assert_int_equal(run_inside(try_namespace), 0);
 	assert_int_equal(run_inside(try_session), 0);
 	assert_int_equal(run_inside(try_folder), 0);
+	assert_int_equal(run_inside(try_unknown), 0);
 }
 
 static void work_is_allowed(void **state)
 {
 	(void)state;
 	assert_int_equal(run_inside(try_exec), 0);
+	assert_int_equal(run_inside(try_folder_files), 0);
 	assert_int_equal(run_inside(try_limits), 0);
+}
+
+static void files_are_denied(void **state)
+{
+	(void)state;
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1) {
+		print_message("no Landlock here\n");
+		skip();
+	}
+	assert_int_equal(run_inside(try_files), 0);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	folder_fd = mkdtemp(folder) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	return folder_fd < 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	close(folder_fd);
+	return rmdir(folder);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_are_denied),
+		cmocka_unit_test(files_are_denied),
 		cmocka_unit_test(work_is_allowed),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
