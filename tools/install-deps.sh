@@ -8,7 +8,7 @@ packages=(
 	libbpf-dev libcap-dev libclang-rt-19-dev libcmocka-dev libdebuginfod-dev libdw-dev libelf-dev libiberty-dev
 	libjson-c-dev libmd-dev libseccomp-dev libtool libzstd-dev libzydis-dev lld-19 llvm-19-dev make
 	meson ninja-build patchelf pkgconf protobuf-compiler qemu-system-x86 rustc strace zlib1g-dev
-	debhelper groff-base libsystemd-dev lowdown man-db mmdebstrap systemd-container tmux zsh
+	debhelper gdb groff-base libsystemd-dev linux-perf lowdown man-db mmdebstrap systemd-container tmux zsh
 )
 
 missing=()
