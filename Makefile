@@ -67,7 +67,7 @@ check:
 	$(Q)tools/install-deps.sh
 	$(Q)$(MAKE) all tests
 	$(Q)selftests/run.sh
-	$(Q)selftests/vm/run -m base 5.10 6.1 newest
+	$(Q)selftests/vm/run -m quick 5.10 6.1 newest
 
 check-matrix:
 	$(Q)tools/install-deps.sh

@@ -88,7 +88,7 @@ static int find_parts(struct parts *parts, const struct cc_args *args, struct ha
 		ret = find_part(parts->extra, dir, "halo-library.o", err);
 	else if (!ret && !args->own_unwinding)
 		ret = find_part(parts->extra, dir, "halo-unwind.o", err)
-			      ?: find_part(parts->names, dir, "halo-names.a", err);
+			      ?: find_part(parts->names, dir, "halo-names.ar", err);
 	if (!ret)
 		ret = find_part(parts->end, dir, "halo-end.o", err);
 	if (!ret && args->lld)

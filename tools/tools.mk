@@ -36,7 +36,7 @@ $(BUILD)/halo-stub.o $(BUILD)/halo-unwind.o $(BUILD)/halo-library.o $(BUILD)/hal
 	$(Q)$(CLANG) $(CPPFLAGS) $(STUB_CFLAGS) -MMD -MP -MF $(O)/user/stub/$*.d -c $< -o $@
 
 # An archive, so that only programs that use it have it.
-$(BUILD)/halo-names.a: $(BUILD)/halo-names.o
+$(BUILD)/halo-names.ar: $(BUILD)/halo-names.o
 	$(call msg,AR,$@)
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $<
@@ -65,7 +65,7 @@ $(HALO_LLVM): $(BUILD)/halo-%:
 	$(Q)ln -sf $(shell $(LLVM_CONFIG) --bindir)/$* $@
 
 PREPARE_ALL := $(BUILD)/halo-prepare.so $(BUILD)/halo-cc $(BUILD)/halo-c++ $(STUB_OBJ) \
-	       $(BUILD)/halo-names.a \
+	       $(BUILD)/halo-names.ar \
 	       $(BUILD)/halo-slots.lds $(HALO_LLVM)
 ALL += $(PREPARE_ALL)
 .PHONY: prepare

@@ -23,7 +23,14 @@ static const struct {
 	{"halo_switch", halo_features__has_exchange, "no atomic exchange: halo_swch_plain"},
 	{"halo_cost_switch", halo_features__has_exchange, "no atomic exchange: halo_flush"},
 	{"halo_branch_feed", halo_features__has_exchange, "no syscall programs: for tests alone"},
+	{"halo_walk_self", halo_features__has_exchange, "no syscall programs: for tests alone"},
 };
+
+/* Whole stacks in one go, which the daemon never loads: some verifiers can't follow so much. */
+static bool is_for_tests(const char *name)
+{
+	return !strcmp(name, "halo_branch_feed") || !strcmp(name, "halo_walk_self");
+}
 
 static const char *lacks(const char *name)
 {
@@ -60,6 +67,11 @@ static void load_alone(const char *name, char *log)
 	bpf_program__set_log_level(prog, 4); /* the summary alone */
 	err = halo_bpf__load(skel);
 	insns = processed(log);
+	if (err == -E2BIG && is_for_tests(name)) {
+		skip(name, "this verifier gives up on it; for tests alone");
+		halo_bpf__destroy(skel);
+		return;
+	}
 	check(!err && insns, "%s loads", name);
 	if (err)
 		printf("# %s: %.2000s\n", strerror(-err), log);

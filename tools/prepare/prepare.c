@@ -21,9 +21,9 @@ static void name_locals(LLVMModuleRef ref)
 	}
 }
 
-static bool is_verbose(void)
+static bool is_set(const char *variable)
 {
-	const char *value = getenv("HALO_VERBOSE");
+	const char *value = getenv(variable);
 
 	return value && *value && strcmp(value, "0");
 }
@@ -43,7 +43,7 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 	if (phase == HALO_COMPILE) {
 		refusal = halo_unit__refusal(ref);
 		if (refusal) {
-			if (is_verbose())
+			if (is_set("HALO_VERBOSE"))
 				refuse(ref, refusal);
 			return;
 		}
@@ -53,7 +53,8 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 			return;
 		}
 		halo_origin__note(ref, unit);
-		halo_probes__insert(ref, unit);
+		if (is_set("HALO_PROBES"))
+			halo_probes__insert(ref, unit);
 	} else {
 		halo_module__split_fmuladd(ref);
 	}

@@ -39,6 +39,8 @@ fn main() {
     let mut words: Vec<String> = counts.keys().cloned().collect();
     words.sort();
     let bad = std::panic::catch_unwind(|| score(&[], 1) / words.len().wrapping_sub(words.len()) as u64);
-    println!("{} {} {}", words.len(), bad.is_err(), score(&words, rounds));
+    // Entered again and again: what is entered once may meet any version of it.
+    let total = (0..rounds).fold(0u64, |sum, _| sum.wrapping_add(score(&words, 2)));
+    println!("{} {} {}", words.len(), bad.is_err(), total);
     println!("{}", unsafe { CALLS });
 }

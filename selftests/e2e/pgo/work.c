@@ -45,7 +45,7 @@ uint64_t work(uint64_t seed)
 		sum += f(sum);
 		if (sum >> 58 == 0)
 			sum += seldom(sum);
-		/* Never. */
+		/* Hardly ever. */
 		if (sum < 3) {
 			for (size_t k = 0; k < sizeof(from); k++)
 				to[k] = (unsigned char)(from[k] ^ (sum >> k % 8));
