@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # halo-cc, halo-c++, the pass plugin and the objects that every prepared program is linked with.
 
-PREPARE_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard tools/prepare/*.c)) $(O)/tools/prepare/entry.o
+PREPARE_CXX_OBJ := $(patsubst %.cpp,$(O)/%.o,$(wildcard tools/prepare/*.cpp))
+PREPARE_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard tools/prepare/*.c)) $(PREPARE_CXX_OBJ)
 HALO_CC_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard tools/*.c))
 HALO_CC_LIB := $(wildcard user/lib/prepared.c)
 
@@ -9,9 +10,9 @@ CPPFLAGS_tools := -Iuser/lib -isystem $(shell $(LLVM_CONFIG) --includedir)
 PREPARE_CXXFLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti \
 		    -Wall -Wextra -Werror -Wno-unused-parameter
 
-$(filter-out %/entry.o,$(PREPARE_OBJ)): CFLAGS += -fPIC -fvisibility=hidden
+$(filter-out $(PREPARE_CXX_OBJ),$(PREPARE_OBJ)): CFLAGS += -fPIC -fvisibility=hidden
 
-$(O)/tools/prepare/entry.o: tools/prepare/entry.cpp
+$(PREPARE_CXX_OBJ): $(O)/%.o: %.cpp
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CPPFLAGS) $(CPPFLAGS_tools) $(PREPARE_CXXFLAGS) -MMD -MP -c $< -o $@

@@ -275,7 +275,7 @@ unsigned halo_func__reason(const struct halo_module *m, LLVMValueRef func,
 		return HALO_REGISTERS;
 	if (!same_signature(func, origin) || callers_pass_garbage(func))
 		return HALO_ABI_CHANGED;
-	if (!halo_func__is_worth_it(func))
+	if (!halo_value__has_string_attr(func, HALO_LOOP_ATTR) && !halo_func__is_worth_it(func))
 		return HALO_SMALL;
 	if (halo_value__has_attr(func, "returns_twice") || calls_returning_twice(func))
 		return HALO_RETURNS_TWICE;
@@ -295,11 +295,21 @@ static bool is_interposable(LLVMValueRef func)
 	}
 }
 
+/* enum halo_loops of it, in place. */
+static unsigned loops_of(LLVMValueRef func)
+{
+	LLVMAttributeRef attr = LLVMGetStringAttributeAtIndex(
+		func, LLVMAttributeFunctionIndex, HALO_LOOPS_ATTR, strlen(HALO_LOOPS_ATTR));
+	unsigned len, loops = attr ? atoi(LLVMGetStringAttributeValue(attr, &len)) : 0;
+
+	return (loops & HALO_FUNC_LOOPS_MASK) << HALO_FUNC_LOOPS_SHIFT;
+}
+
 unsigned halo_func__flags(const struct halo_module *m, LLVMValueRef func,
 			  const struct halo_origin *origin)
 {
 	bool local = halo_value__is_local(func);
-	unsigned flags = 0;
+	unsigned flags = loops_of(func);
 
 	if (origin ? origin->flags & HALO_ORIGIN_LOCAL : local)
 		flags |= HALO_FUNC_LOCAL;
@@ -308,6 +318,8 @@ unsigned halo_func__flags(const struct halo_module *m, LLVMValueRef func,
 		flags |= HALO_FUNC_ABI_CHANGED;
 	if (m->ibt)
 		flags |= HALO_FUNC_IBT;
+	if (halo_value__has_string_attr(func, HALO_LOOP_ATTR))
+		flags |= HALO_FUNC_LOOP;
 	if (is_interposable(func))
 		flags |= HALO_FUNC_WEAK;
 	if (origin && origin->flags & HALO_ORIGIN_CALLED && !halo_func__is_called(func))

@@ -48,6 +48,8 @@ void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0)
 			return;
 		}
 		name_locals(ref);
+		if (!o0 && is_set("HALO_LOOPS"))
+			halo_outline__run(ref);
 		if (halo_unit__embed(ref, o0, &unit)) {
 			refuse(ref, "out of memory");
 			return;

@@ -6,7 +6,8 @@
  * The pass plugin that prepares translation units (see halo/prepared.h for what it leaves in the
  * object). It runs three times in a compilation:
  *
- *   start   serialises the unit as it was written, notes at each definition what it was then
+ *   start   makes functions of loops that are entered once (outline.hpp), serialises the unit as it
+ *           is then, notes at each definition what it was then
  *           (origin.c), pins local state
  *   unpin   lets go of what was pinned, so that dead globals die as in a plain build
  *   finish  gives functions their entries and slots, writes the tables
@@ -38,6 +39,11 @@ enum halo_phase {
 void halo_prepare__start(LLVMModuleRef ref, enum halo_phase phase, bool o0);
 void halo_prepare__unpin(LLVMModuleRef ref, enum halo_phase phase, bool o0); /* not at -O0 */
 void halo_prepare__finish(LLVMModuleRef ref, enum halo_phase phase, bool o0);
+
+/* outline.cpp: give loops that are entered once functions, and so slots, of their own. */
+void halo_outline__run(LLVMModuleRef ref);
+#define HALO_LOOP_ATTR	"halo-loop"  /* such a function */
+#define HALO_LOOPS_ATTR "halo-loops" /* enum halo_loops of the function that had the loop */
 
 /* From entry.cpp, since LLVM-C has no such call. Not NUL-terminated. */
 const char *halo_comdat__name(LLVMComdatRef comdat, size_t *len);

@@ -75,6 +75,16 @@ static void address_cell(struct table *t, const struct inspected *file, uint64_t
 		table__cell(t, "-");
 }
 
+static void redirectable_cell(struct table *t, const struct halo_func *f)
+{
+	const char *loops = halo_loops__text(f), *comma = loops[0] ? "; " : "";
+
+	if (f->slot)
+		table__cell(t, "yes%s%s", comma, loops);
+	else
+		table__cell(t, "no: %s%s%s", halo_reason__text(f->reason), comma, loops);
+}
+
 static void print_funcs(const struct inspected *file)
 {
 	static const char *const headers[] = {"FUNCTION", ">ADDRESS",	  ">SIZE",
@@ -92,10 +102,7 @@ static void print_funcs(const struct inspected *file)
 		else
 			table__cell(t, "-");
 		table__cell(t, "%s", file->p->units[f->unit].name);
-		if (f->slot)
-			table__cell(t, "yes");
-		else
-			table__cell(t, "no: %s", halo_reason__text(f->reason));
+		redirectable_cell(t, f);
 	}
 	table__print(t, stdout, 0);
 	table__free(t);
@@ -194,6 +201,7 @@ static json_object *funcs_to_json(const struct halo_prepared *p)
 		json_object_object_add(obj, "redirectable", json_object_new_boolean(f->slot != 0));
 		json_object_object_add(obj, "reason",
 				       json_object_new_string(halo_reason__text(f->reason)));
+		json_object_object_add(obj, "loops", json_object_new_string(halo_loops__text(f)));
 		json_object_array_add(funcs, obj);
 	}
 	return funcs;

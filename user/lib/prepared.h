@@ -172,5 +172,7 @@ void halo_buildid__format(const struct halo_buildid *id, char buf[2 * HALO_BUILD
 int halo_buildid__parse(const char *text, struct halo_buildid *id);
 
 const char *halo_reason__text(enum halo_reason reason);
+/* What became of the loops of a function that is entered once, or interprets; "" for others. */
+const char *halo_loops__text(const struct halo_func *fn);
 
 #endif

@@ -15,6 +15,18 @@ const char *halo_reason__text(enum halo_reason reason)
 							  "not know";
 }
 
+const char *halo_loops__text(const struct halo_func *fn)
+{
+	static const char *const texts[] = {
+#define LOOPS_TEXT(name, text) [HALO_LOOPS_##name] = text,
+		HALO_LOOPS(LOOPS_TEXT)
+#undef LOOPS_TEXT
+	};
+	unsigned int loops = fn->flags >> HALO_FUNC_LOOPS_SHIFT & HALO_FUNC_LOOPS_MASK;
+
+	return loops < ARRAY_SIZE(texts) ? texts[loops] : "";
+}
+
 /* Index of the first symbol of that name, n_symbols if there is none. */
 static size_t find_symbol(const struct halo_prepared *p, const char *name)
 {

@@ -20,6 +20,7 @@
  * link-time virtual addresses. All fields are little-endian. No padding.
  */
 #ifndef __ASSEMBLER__
+#include <assert.h>
 #include <stdint.h>
 #endif
 
@@ -94,14 +95,14 @@ struct halo_scratch {
 		sched; /* to go back to, since it is in more of a hurry meanwhile; size 0: not */
 	uint64_t stack[99]; /* its stack meanwhile */
 };
-_Static_assert(sizeof(struct halo_scratch) == HALO_SCRATCH_SIZE, "as in assembly");
-_Static_assert(__builtin_offsetof(struct halo_scratch, rsp) == HALO_SCRATCH_RSP, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, rip) == HALO_SCRATCH_RIP, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, flags) == HALO_SCRATCH_FLAGS, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, mask) == HALO_SCRATCH_MASK, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, wait) == HALO_SCRATCH_WAIT, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, busy) == HALO_SCRATCH_BUSY, "the same");
-_Static_assert(__builtin_offsetof(struct halo_scratch, sched) == HALO_SCRATCH_SCHED, "the same");
+static_assert(sizeof(struct halo_scratch) == HALO_SCRATCH_SIZE, "as in assembly");
+static_assert(__builtin_offsetof(struct halo_scratch, rsp) == HALO_SCRATCH_RSP, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, rip) == HALO_SCRATCH_RIP, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, flags) == HALO_SCRATCH_FLAGS, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, mask) == HALO_SCRATCH_MASK, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, wait) == HALO_SCRATCH_WAIT, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, busy) == HALO_SCRATCH_BUSY, "the same");
+static_assert(__builtin_offsetof(struct halo_scratch, sched) == HALO_SCRATCH_SCHED, "the same");
 
 enum halo_unit_flag {
 	HALO_UNIT_O0 = 1 << 0, /* compiled at -O0: libcalls must not be simplified */
@@ -150,6 +151,39 @@ enum halo_func_flag {
 	HALO_FUNC_WEAK = 1 << 3,	/* calls may go to another copy: see the symbol table */
 	HALO_FUNC_INLINED =
 		1 << 4, /* all calls in its unit were inlined: its time is its callers' */
+	HALO_FUNC_LOOP =
+		1 << 5, /* a loop of the function whose name comes before HALO_LOOP_INFIX */
+};
+
+/* Bits 8 to 11 of a function's flags: what became of its loops, enum halo_loops. */
+#define HALO_FUNC_LOOPS_SHIFT 8
+#define HALO_FUNC_LOOPS_MASK  0xf
+
+/* The name of an outlined loop: the function's, this, and a number from 1 on. */
+#define HALO_LOOP_INFIX ".loop."
+
+/*
+ * What became of the loops of a function that is entered once, or interprets. Append only, 16 at most.
+ */
+#define HALO_LOOPS(X)                                                              \
+	X(NONE, "")                                                                \
+	X(OUTLINED, "its loops have slots")                                        \
+	X(EXCEPTIONS, "its loop keeps its place: exceptions are caught around it") \
+	X(RETURNS_TWICE, "its loop keeps its place: it calls setjmp or vfork")     \
+	X(LABELS, "its loop keeps its place: it has computed gotos")               \
+	X(STACK, "its loop keeps its place: it allocates on the stack")            \
+	X(VARARGS, "its loop keeps its place: it reads variable arguments")        \
+	X(ASSEMBLY, "its loop keeps its place: assembly jumps out of it")          \
+	X(SMALL, "its loop keeps its place: it is too small")                      \
+	X(FRAME, "its loop keeps its place: it asks for its frame")                \
+	X(INSTRUMENTED, "its loop keeps its place: the build has instrumentation") \
+	X(SHAPE, "its loop keeps its place: LLVM can't make a function of it")
+
+enum halo_loops {
+#define HALO_LOOPS_ENUM(name, text) HALO_LOOPS_##name,
+	HALO_LOOPS(HALO_LOOPS_ENUM)
+#undef HALO_LOOPS_ENUM
+	HALO_LOOPS_MAX
 };
 
 struct halo_func_row {
@@ -187,10 +221,10 @@ struct halo_stub_row {
 	uint64_t reserved;
 };
 
-_Static_assert(sizeof(struct halo_unit_row) == 56, "packed by hand");
-_Static_assert(sizeof(struct halo_func_row) == 32, "packed by hand");
-_Static_assert(sizeof(struct halo_var_row) == 32, "packed by hand");
-_Static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
+static_assert(sizeof(struct halo_unit_row) == 56, "packed by hand");
+static_assert(sizeof(struct halo_func_row) == 32, "packed by hand");
+static_assert(sizeof(struct halo_var_row) == 32, "packed by hand");
+static_assert(sizeof(struct halo_stub_row) == 64, "packed by hand");
 
 #endif /* __ASSEMBLER__ */
 
@@ -242,7 +276,7 @@ struct halo_index {
 		uint32_t frames; /* of its .eh_frame_hdr, offset in the arena; 0: it has none */
 	} entry[HALO_INDEX_MAX];
 };
-_Static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
+static_assert(sizeof(struct halo_index) == HALO_INDEX_SIZE, "whole pages");
 
 struct halo_origins {
 	uint64_t count;
@@ -251,7 +285,7 @@ struct halo_origins {
 		int32_t function; /* from the arena's begin to the program's function; 0: none */
 	} entry[HALO_ORIGINS_MAX];
 };
-_Static_assert(sizeof(struct halo_origins) == HALO_ORIGINS_SIZE, "whole pages");
+static_assert(sizeof(struct halo_origins) == HALO_ORIGINS_SIZE, "whole pages");
 #endif
 
 /* Directly behind the arena: counters, read-write in the program and in the daemon. */
