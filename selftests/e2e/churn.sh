@@ -46,6 +46,9 @@ stat_of() {
 has_files() {
 	[ "$(room files.used)" -le "$1" ]
 }
+has_bytes() {
+	[ "$(room frame_bytes.used)" -le "$1" ]
+}
 maps_library() {
 	bpftool -j map dump pinned /sys/fs/bpf/halo/halo_exe | grep -q "$1"
 }
@@ -76,7 +79,7 @@ done
 tap_is "the library of each program is seen" yes "$seen"
 tap_run "numbers of programs and libraries that are gone are free again" \
 	wait_for 60 has_files "$base"
-tap_run "so is the room of their frame descriptions" [ "$(room frame_bytes.used)" -le "$bytes" ]
+tap_run "so is the room of their frame descriptions" wait_for 60 has_bytes "$bytes"
 tap_run "what is mapped still is known" maps_library lib1.so
 before=$(stat_of by_rules)
 more_contexts() {
