@@ -149,6 +149,7 @@ done
 all=$(printf '%s true\n' "$parent" "$loner" "$child" "${started[@]}" | sort)
 wait_for 60 attached "$WORK/app" "$all" || true
 tap_is "20 daemons later all are attached" "$all" "$(pids_of "$WORK/app")"
+program_status "$WORK/app" | jq -r '.pids[] | select(.attached | not) | "# \(.pid): \(.reason)"'
 for app in "${started[@]}"; do
 	end_process "$app"
 done
